@@ -141,7 +141,7 @@ TEST_SUITE("completion") {
   TEST_CASE("bash offers commands, options and values") {
     const Program program;
     CHECK(offered(program, {"autotune", "que"}) == "query\n");
-    CHECK(offered(program, {"autotune", "--si"}) == "--sizes\n--size\n");
+    CHECK(offered(program, {"autotune", "--si"}) == "--sizes --size\n");
     CHECK(offered(program, {"autotune", "db", "to"}) == "top\n");
     CHECK(offered(program, {"autotune", "db", "top", "--cou"}) == "--count\n");
     CHECK(offered(program, {"autotune", "query", "--layout", ""}) == "NN NT TN TT\n");

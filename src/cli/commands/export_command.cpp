@@ -11,6 +11,7 @@
 #include "cli/commands/bundle_export.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/target.hpp"
@@ -20,6 +21,7 @@
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "export/source/gemm_text.hpp"
+#include "export/source/own_source.hpp"
 #include "export/source/source_export.hpp"
 
 namespace autotune {
@@ -68,8 +70,12 @@ SourceRequest request_for(const ExportOptions& options, const Problem& problem,
   const std::string architecture = architecture_of(target, database);
   if (!architecture.starts_with("sm_")) refuse_cpu_device();  // it was named by its label
   check_runs_on(architecture, chosen);
-  return {chosen.kernel, chosen.configuration,     chosen.problem,
-          architecture,  printable(chosen.origin), gemm_source_text(chosen.problem)};
+  return {chosen.kernel,
+          chosen.configuration,
+          chosen.problem,
+          architecture,
+          printable(chosen.origin),
+          have_named_sizes(options.kernels()) ? OperationText() : gemm_source_text(chosen.problem)};
 }
 
 int run_source_export(const ExportOptions& options) {
@@ -98,11 +104,13 @@ int run_source_export(const ExportOptions& options) {
     const SourceRequest request = request_for(options, problem, database, target);
     summary += fmt::format("{}: {} {} ({})\n", size_text(options.kernels(), problem),
                            request.kernel->name, to_string(request.configuration), request.origin);
-    for (const SourceFile& file : stand_alone_source(request)) {
+    const bool is_own = have_named_sizes(options.kernels());
+    for (const SourceFile& file :
+         is_own ? std::vector{own_source(request)} : stand_alone_source(request)) {
       files.add(folder / file.name, file.text);
       summary += fmt::format("  {}\n", printable((folder / file.name).string()));
     }
-    summary += fmt::format("  {}\n", nvcc_test_command(request));
+    if (!is_own) summary += fmt::format("  {}\n", nvcc_test_command(request));
   }
   files.commit();
   fmt::print("{}", summary);
@@ -122,6 +130,10 @@ int run_export(const ExportOptions& options) {
   }
   if (!options.output.empty()) {
     throw UsageError("--output is only for --source: --bundle names a file");
+  }
+  if (have_named_sizes(options.kernels())) {
+    throw UsageError(
+        "--bundle: bundles hold products of matrices; --source writes a kernel of your own");
   }
   return run_bundle_export(options, {options.bundle, options.force, !options.no_portfolio});
 }

@@ -54,7 +54,10 @@ void add_report_command(CommandLine& line) {
   add_text_option(command, "--template", "NAME", "Only the trials of this template",
                   [&report = options](const std::string& name) { report.template_name = name; });
   add_options(command, options,
-              {{"--device", "Only the trials of the device of this name (default: all)"}, "--db"});
+              {{"--device", "Only the trials of the device of this name (default: all)"},
+               {"--kernel", "The trials of a kernel of your own: its .cu file, FILE or FILE:NAME"},
+               "--include-folder",
+               "--db"});
   command.footer(
       "autotune report --output report.html\nautotune report --device H200 --output report.md");
 }

@@ -6,11 +6,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
 
 #include "cli/commands/command.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"
@@ -31,8 +33,10 @@ struct Column {
   std::int64_t tile_width = 0;  // 0: the template has none
   std::int64_t results = 0;
   Configuration configuration;
+  std::string values = {};  // of parameters, of a kernel without a tile shape
 
   [[nodiscard]] std::string title() const {
+    if (!values.empty()) return values;
     return fmt::format("R{}", results) + (tile_width > 0 ? fmt::format(" T{}", tile_width) : "");
   }
 };
@@ -52,10 +56,7 @@ SpaceFilter swept_values(SpaceFilter filter, const KernelTemplate& kernel) {
         "--results-per-thread: sweep takes numbers of results, not shapes, e.g. 1,4,8,16");
   }
   check_filter(filter, {&kernel});
-  if (!kernel.tile_shape) {
-    throw UsageError(
-        fmt::format("sweep: {} has no tile shape: name another template", kernel.name));
-  }
+  if (!kernel.tile_shape) return filter;
   const ShapeValues known = shape_values({&kernel});
   if (filter.tile_widths.empty()) filter.tile_widths = usual_values(known.tile_widths, {16, 32});
   if (filter.tile_widths.empty()) filter.tile_widths = {0};
@@ -95,9 +96,47 @@ std::vector<Column> make_columns(const SpaceFilter& filter, const SpaceFilter& g
                                device.label));
 }
 
+// Of a kernel without a tile shape: each combination of the values that --only names.
+std::vector<Column> make_value_columns(const SpaceFilter& filter, const KernelTemplate& kernel,
+                                       const DeviceInfo& device) {
+  if (filter.only.empty()) {
+    const TuningParameter& first = kernel.space.parameters().front();
+    throw UsageError(fmt::format(
+        "sweep: --only must name the values of {}'s parameters to time, "
+        "e.g. --only {}={}",
+        kernel.name, first.name, fmt::join(first.values, fmt::format(",{}=", first.name))));
+  }
+  std::vector<SpaceFilter> combinations(1);
+  for (const auto& [name, values] : filter.only) {
+    std::vector<SpaceFilter> longer;
+    for (const SpaceFilter& one : combinations) {
+      for (const std::int64_t value : values) {
+        longer.push_back(one);
+        longer.back().only[name] = {value};
+      }
+    }
+    combinations = std::move(longer);
+  }
+  std::vector<Column> columns;
+  for (const SpaceFilter& one : combinations) {
+    const auto best = plainest_configuration(kernel, one, device_constraints(kernel, device));
+    if (!best) continue;
+    std::vector<std::string> values;
+    for (const auto& [name, value] : one.only) {
+      values.push_back(fmt::format("{}={}", name, value.front()));
+    }
+    columns.push_back(
+        {.configuration = *best, .values = fmt::format("{}", fmt::join(values, " "))});
+  }
+  if (!columns.empty()) return columns;
+  throw UsageError(
+      fmt::format("sweep: no valid configuration of {} has these values", kernel.name));
+}
+
 // Returns the column with one result of the same tile width, against which the speed-up counts;
 // nullptr where there is none.
 const Column* base_of(const Column& column, const std::vector<Column>& columns) {
+  if (!column.values.empty()) return &column == &columns.front() ? nullptr : &columns.front();
   const auto base = std::ranges::find_if(columns, [&](const Column& other) {
     return other.results == 1 && other.tile_width == column.tile_width;
   });
@@ -168,7 +207,9 @@ int run_sweep(const Options& options) {
   InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
   check_architecture(kernel, device.architecture());
-  const std::vector<Column> columns = make_columns(filter, options.filter, kernel, device);
+  const std::vector<Column> columns = kernel.tile_shape
+                                          ? make_columns(filter, options.filter, kernel, device)
+                                          : make_value_columns(filter, kernel, device);
   check_memory(options.kernels(), problems, device);
   const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
@@ -196,7 +237,9 @@ int run_sweep(const Options& options) {
     print_trials("sweep", device, trials, wanted, options);
   } else {
     fmt::print("{}\n{}, GFLOP/s{}, {} data, mean of {} launches\n{}", describe(device), kernel.name,
-               has_speedups(columns) ? " (speed-up against R1 with the same tile)" : "",
+               !has_speedups(columns) ? ""
+               : kernel.tile_shape    ? " (speed-up against R1 with the same tile)"
+                                      : " (speed-up against the first column)",
                options.input, options.launches,
                sweep_table(options.kernels(), columns, trials).text(output_columns()));
   }
@@ -208,7 +251,7 @@ int run_sweep(const Options& options) {
 void add_sweep_command(CommandLine& line) {
   auto [command, options] =
       add_command(line, "sweep", "Time a template's results per thread and tile widths", run_sweep);
-  options.sizes = parse_sizes("1024,1600,2048,3200");
+  if (!have_named_sizes(options.kernels())) options.sizes = parse_sizes("1024,1600,2048,3200");
   add_options(command, options,
               {{"--sizes", "Sizes (default 1024,1600,2048,3200)"},
                "--device",
@@ -216,10 +259,12 @@ void add_sweep_command(CommandLine& line) {
                {"--tile-width", "Tile widths (default 16,32, where the template has them)"},
                {"--results-per-thread",
                 "Results of one thread (default 1,4,8,16, or all that the template has)"},
-               {"--unroll", "Unroll factors of the inner loop (default full)"}});
+               {"--unroll", "Unroll factors of the inner loop (default full)"},
+               {"--only", "With --kernel: the values to time, e.g. TILE=16,TILE=32"}});
   add_options(command, options,
               {"--layout", "--batch", "--math", "--init", "--launches", "--no-shipped",
                "--progress", "--json", "--csv"});
+  if (options.sizes.empty()) require_sizes(command, options);
   command.footer("autotune sweep\nautotune sweep --sizes 1024 --template gemm_simt");
 }
 

@@ -44,7 +44,8 @@ void print_template(const KernelTemplate& kernel) {
   }
   Table rules({"rule", "meaning"});
   for (const Constraint& rule : kernel.space.constraints()) rules.add({rule.name, rule.meaning});
-  fmt::print("\n{}\n{}", parameters.text(output_columns()), rules.text(output_columns()));
+  fmt::print("\n{}", parameters.text(output_columns()));
+  if (!kernel.space.constraints().empty()) fmt::print("\n{}", rules.text(output_columns()));
 }
 
 nlohmann::ordered_json template_json(const KernelTemplate& kernel) {
@@ -90,10 +91,12 @@ void add_templates_command(CommandLine& line) {
   auto [command, options] =
       add_command(line, "templates", "List the kernel templates with their parameters and rules",
                   run_templates);
-  add_options(
-      command, options,
-      {{"--template", "Only these templates, separated by commas (default: all)"}, "--json"});
-  command.footer("autotune templates --template gemm_tiled");
+  add_options(command, options,
+              {{"--template", "Only these templates, separated by commas (default: all)"},
+               {"--kernel", "The kernel of a .cu file of your own, FILE or FILE:NAME"},
+               "--include-folder",
+               "--json"});
+  command.footer("autotune templates --template gemm_tiled\nautotune templates --kernel reduce.cu");
 }
 
 }  // namespace autotune

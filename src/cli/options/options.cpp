@@ -262,9 +262,9 @@ const Declaration* find_declaration(std::string_view name) {
 }
 
 // They say which products of matrices are meant, and which of the templates for them.
-constexpr std::string_view kOfProducts[] = {
-    "--sizes",  "--layout", "--batch", "--math", "--arch", "--tile-width", "--results-per-thread",
-    "--unroll", "--compare"};
+constexpr std::string_view kOfProducts[] = {"--sizes",  "--layout",     "--batch",
+                                            "--math",   "--tile-width", "--results-per-thread",
+                                            "--unroll", "--compare"};
 constexpr std::string_view kRepeatable[] = {"--size", "--include-folder"};
 
 void store_text(const Declaration& option, Options& options, const std::string& text) {
@@ -377,10 +377,6 @@ void add_number_option(CLI::App& command, const std::string& name, std::int64_t 
 
 void add_options(CLI::App& command, Options& options, std::initializer_list<OptionName> names) {
   for (const OptionName& wanted : names) {
-    // Whatever is asked of products can be asked of a kernel of one's own.
-    if (wanted.name == "--sizes") {
-      add_options(command, options, {"--kernel", "--size", "--include-folder"});
-    }
     const Declaration* const known = find_declaration(wanted.name);
     if (known == nullptr) throw Error(std::string(wanted.name) + " is unknown");
     const std::string help = wanted.help.empty() ? known->help : wanted.help;
@@ -392,6 +388,10 @@ void add_options(CLI::App& command, Options& options, std::initializer_list<Opti
           command, known->name, known->type, help,
           [&options, known](const std::string& text) { store_text(*known, options, text); },
           std::ranges::find(kRepeatable, wanted.name) != std::end(kRepeatable));
+    }
+    // Whatever is asked of products can be asked of a kernel of one's own.
+    if (wanted.name == "--sizes") {
+      add_options(command, options, {"--kernel", "--size", "--include-folder"});
     }
   }
 }

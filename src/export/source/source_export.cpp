@@ -63,7 +63,8 @@ std::vector<std::string> nvcc_options(const SourceRequest& request) {
       compile_options(*request.kernel, request.configuration,
                       code_traits(*request.kernel, request.problem), request.architecture);
   std::erase_if(options, [](const std::string& option) {
-    return !option.starts_with("-Xptxas=") || option == "-Xptxas=-v";
+    return option.starts_with("-D") || option.starts_with("-arch=") || option == "-Xptxas=-v" ||
+           option == "--no-source-include";
   });
   options.insert(options.begin(), nvcc_architecture(request));
   return options;
