@@ -23,7 +23,7 @@ void print_traces(const std::string& file, const ReplayOptions& options) {
           const auto strategy = make_strategy("model", {&space.configurations, seed});
           fmt::print("{} {}", std::filesystem::path(file).filename().string(), space.best_us);
           static_cast<void>(replay_once(space, *strategy, options, [&](std::size_t index, double) {
-            const Trial& trial = space.trials[index];
+            const Trial trial = space.trial(index);
             fmt::print(" {}", trial.ok() ? trial.measurement.median_us : 0);
             return true;
           }));

@@ -76,9 +76,10 @@ std::string text_of(const std::vector<RecordedSpace>& spaces) {
   std::string text;
   for (const RecordedSpace& space : spaces) {
     text += space.name + "\n";
-    for (const Trial& trial : space.trials) {
-      text += to_string(trial.configuration) + " " + (trial.ok() ? "ok" : "failed") + " " +
-              std::to_string(trial.measurement.median_us) + "\n";
+    for (std::size_t i = 0; i < space.outcomes.size(); ++i) {
+      const auto& [status, us] = space.outcomes[i];
+      text += to_string(space.configurations[i]) + " " +
+              (status == TrialStatus::ok ? "ok" : "failed") + " " + std::to_string(us) + "\n";
     }
   }
   return text;

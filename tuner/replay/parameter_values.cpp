@@ -1,5 +1,6 @@
 #include "tuner/replay/parameter_values.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -43,26 +44,27 @@ bool is_small_whole(long double number) {
 
 }  // namespace
 
-void ParameterValues::add(const OrderedJson& value) {
+std::uint32_t ParameterValues::add(const OrderedJson& value) {
+  const auto next = static_cast<std::uint32_t>(numbers_.size() + texts_.size());
   if (const std::optional<long double> number = as_number(value)) {
-    numbers_.try_emplace(*number, 0);
     all_small_ = all_small_ && is_small_whole(*number);
-  } else {
-    texts_.try_emplace(value.dump(), static_cast<std::int64_t>(texts_.size()));
-    all_small_ = false;
+    return numbers_.try_emplace(*number, next).first->second;
   }
+  all_small_ = false;
+  return texts_.try_emplace(value.dump(), next).first->second;
 }
 
-void ParameterValues::rank() {
-  std::int64_t next = 0;
-  for (auto& [number, rank] : numbers_) rank = next++;
-}
-
-std::int64_t ParameterValues::number(const OrderedJson& value) const {
-  const std::optional<long double> number = as_number(value);
-  if (!number) return static_cast<std::int64_t>(numbers_.size()) + texts_.at(value.dump());
-  if (all_small_) return static_cast<std::int64_t>(*number);
-  return numbers_.at(*number);
+std::vector<std::int64_t> ParameterValues::numbers() const {
+  std::vector<std::int64_t> result(numbers_.size() + texts_.size());
+  std::int64_t rank = 0;
+  for (const auto& [number, place] : numbers_) {
+    result[place] = all_small_ ? static_cast<std::int64_t>(number) : rank++;
+  }
+  std::vector<std::uint32_t> places;  // of texts
+  for (const auto& [text, place] : texts_) places.push_back(place);
+  std::ranges::sort(places);
+  for (const std::uint32_t place : places) result[place] = rank++;
+  return result;
 }
 
 }  // namespace autotune

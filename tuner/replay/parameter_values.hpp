@@ -4,24 +4,27 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tuner/replay/recorded_result.hpp"
 
 namespace autotune {
 
-// All values are added, then ranked, before the first is asked for. Where all are whole numbers up
-// to 2^53 (or true and false), each stands for itself. Otherwise each is its rank: numbers by size,
-// then all other values in the order of their first appearance.
+// All values are added, then numbered. Where all are whole numbers up to 2^53 (or true and false),
+// each stands for itself. Otherwise each is its rank: numbers by size, then all other values in the
+// order of their first appearance.
 class ParameterValues {
  public:
-  void add(const OrderedJson& value);
-  void rank();
-  [[nodiscard]] std::int64_t number(const OrderedJson& value) const;
+  // Returns the value's place: equal values have the same, and the first one has 0.
+  std::uint32_t add(const OrderedJson& value);
+  // The number of the value at each place.
+  [[nodiscard]] std::vector<std::int64_t> numbers() const;
 
  private:
   bool all_small_ = true;
-  std::map<long double, std::int64_t> numbers_;  // with their ranks
-  std::map<std::string, std::int64_t> texts_;    // with their order of appearance
+  // With their places.
+  std::map<long double, std::uint32_t> numbers_;
+  std::map<std::string, std::uint32_t> texts_;
 };
 
 }  // namespace autotune

@@ -86,34 +86,35 @@ std::string plain_content(const std::string& path) {
                   by_gzip ? "gzip" : "zstd", kMaxPlainBytes >> 30));
 }
 
-std::deque<RecordedResult> read_as(const Format& format, const RecordedDocument& document) {
+void visit_as(const Format& format, const RecordedDocument& document,
+              const std::function<void(const RecordedResult&)>& visit) {
   if (!document.outline().at(format.key).is_structured()) {
     throw UsageError(fmt::format("its results are not as {} has them: no list", format.name));
   }
   try {
-    std::deque<RecordedResult> results;
+    bool has_results = false;
     const ResultReader read = format.reader(document.outline());
     document.visit_results(format.key, [&](const std::string& name, const OrderedJson& result) {
-      RecordedResult next = read(name, result);
-      if (!results.empty()) next.configuration.share_names(results.back().configuration);
-      results.push_back(std::move(next));
+      visit(read(name, result));
+      has_results = true;
     });
-    return results;
+    if (!has_results) throw UsageError("has no results: record some first");
   } catch (const OrderedJson::exception& error) {
     throw UsageError(fmt::format("its results are not as {} has them: {}", format.name,
                                  std::strchr(error.what(), ' ') + 1));
   }
 }
 
-RecordedFile read_content(const std::string& path) {
+bool visit_content(const std::string& path,
+                   const std::function<void(const RecordedResult&)>& visit) {
   std::vector<std::string> keys;
   for (const Format& format : kFormats) keys.emplace_back(format.key);
   const RecordedDocument document(plain_content(path), keys);
   const OrderedJson& outline = document.outline();
   for (const Format& format : kFormats) {
-    if (outline.is_object() && outline.contains(format.key)) {
-      return {read_as(format, document), document.is_whole()};
-    }
+    if (!outline.is_object() || !outline.contains(format.key)) continue;
+    visit_as(format, document, visit);
+    return document.is_whole();
   }
   throw UsageError(
       "has no recorded results: expected \"results\" (T4), \"cache\" (Kernel Tuner), \"Results\" "
@@ -135,20 +136,15 @@ RecordedConfiguration::RecordedConfiguration(const OrderedJson& object) {
   names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 
-void RecordedConfiguration::share_names(const RecordedConfiguration& other) {
-  if (names() == other.names()) names_ = other.names_;
-}
-
 const std::vector<std::string>& RecordedConfiguration::names() const {
   static const std::vector<std::string> none;
   return names_ ? *names_ : none;
 }
 
-RecordedFile read_recorded_file(const std::string& path) {
+bool read_recorded_file(const std::string& path,
+                        const std::function<void(const RecordedResult&)>& visit) {
   try {
-    RecordedFile file = read_content(path == "-" ? "/dev/stdin" : path);
-    if (file.results.empty()) throw UsageError("has no results: record some first");
-    return file;
+    return visit_content(path == "-" ? "/dev/stdin" : path, visit);
   } catch (const Error& error) {
     throw UsageError(fmt::format("{}: {}", path, error.what()));
   }

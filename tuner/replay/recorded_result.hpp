@@ -1,7 +1,6 @@
 // A configuration in a file of recorded results, and the readers of these files.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,8 +12,7 @@
 
 namespace autotune {
 
-// The parameters of a configuration with any scalars as values. Results share the names, which
-// would take most of the memory.
+// The parameters of a configuration with any scalars as values.
 class RecordedConfiguration {
  public:
   RecordedConfiguration() = default;
@@ -23,8 +21,6 @@ class RecordedConfiguration {
   RecordedConfiguration(std::shared_ptr<const std::vector<std::string>> names,
                         std::vector<OrderedJson> values);  // as many as names
 
-  // Uses the names of another configuration if they are the same.
-  void share_names(const RecordedConfiguration& other);
   [[nodiscard]] const std::vector<std::string>& names() const;
   [[nodiscard]] const std::vector<OrderedJson>& values() const { return values_; }
 
@@ -44,14 +40,11 @@ struct RecordedResult {
   std::string lacks = {};  // the name of the objective if a result that is ok has no value of it
 };
 
-struct RecordedFile {
-  std::deque<RecordedResult> results;
-  bool is_whole = true;  // false while a search still writes it, and where that was ended
-};
-
-// Reads a file or a pipe of any format, plain or compressed; "-" is standard input. Throws
-// UsageError that names it.
-[[nodiscard]] RecordedFile read_recorded_file(const std::string& path);
+// Visits the results of a file or a pipe of any format, plain or compressed, in their order; "-" is
+// standard input. Returns false while a search still writes it, and where that was ended. Throws
+// UsageError that names the file.
+bool read_recorded_file(const std::string& path,
+                        const std::function<void(const RecordedResult&)>& visit);
 
 // A ResultReader reads one result of a document, which may have a name there. It and the functions
 // that make one of a document's outline throw UsageError, or an exception of the JSON library, for

@@ -13,19 +13,27 @@
 
 namespace autotune {
 
-// The configurations of one problem and their trials. Parameter values that are not whole numbers
+// The configurations of one problem and their outcomes. Parameter values that are not whole numbers
 // are replaced by their rank: numbers by size, texts in the order of their appearance.
 struct RecordedSpace {
+  // The last where there are several of one configuration.
+  struct Outcome {
+    TrialStatus status = TrialStatus::ok;
+    double us = 0;  // of what is ok
+  };
+
   std::string name;                // "2048x2048x2048 gemm_simt on NVIDIA H200"; or the file's name
   std::optional<Problem> problem;  // in recordings of this program
   std::string template_name;       // empty in recordings of other programs
   const KernelTemplate* kernel = nullptr;  // of that name; none if the program does not know it
   std::string device;                      // empty in recordings of other programs
   std::vector<Configuration> configurations;
-  std::vector<Trial>
-      trials;  // of the configurations, in their order; the last where there are several
-  std::size_t correct = 0;  // trials that are ok
+  std::vector<Outcome> outcomes;  // of the configurations, in their order
+  std::size_t correct = 0;        // outcomes that are ok
   double best_us = 0;  // the fastest of them, or the least cost where the objective is not a time
+
+  // The trial of a configuration. It has no more than a strategy looks at.
+  [[nodiscard]] Trial trial(std::size_t index) const;
 };
 
 // The prior of a search of `space`; empty for a template or a device that this program does not

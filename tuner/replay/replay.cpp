@@ -54,7 +54,7 @@ std::vector<double> replay_once(const RecordedSpace& space, SearchStrategy& stra
     }
     if (in_flight.empty()) break;
     const std::size_t index = in_flight.front();
-    const Trial& trial = space.trials.at(index);
+    const Trial trial = space.trial(index);
     strategy.report(index, trial);
     in_flight.pop_front();
     if (trial.ok()) best = std::max(best, space.best_us / trial.measurement.median_us);

@@ -22,7 +22,7 @@ std::optional<Stop> run_until(double share, const RecordedSpace& space, const st
   bool stops = false;
   const std::vector<double> parts =
       replay_once(space, *made, options, [&](std::size_t index, double) {
-        convergence.report(space.trials[index]);
+        convergence.report(space.trial(index));
         stops = convergence.reached_share() >= share;
         return !stops;
       });

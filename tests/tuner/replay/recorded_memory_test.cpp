@@ -11,7 +11,7 @@
 #include <malloc.h>
 
 #include "tests/support/run_program.hpp"
-#include "tuner/replay/recorded_space.hpp"
+#include "tuner/replay/replay.hpp"
 
 namespace {
 
@@ -56,7 +56,41 @@ std::string flat_cache(int entries) {
   return text + "}}";
 }
 
+// T4 results of 14 parameters with two values each.
+std::string small_values(int configurations) {
+  std::string text = R"({"results": [)";
+  for (int i = 0; i < configurations; ++i) {
+    text += i == 0 ? R"({"configuration": {)" : R"(, {"configuration": {)";
+    for (int bit = 0; bit < 14; ++bit) {
+      text += fmt::format(R"({}"P{}": {})", bit == 0 ? "" : ",", bit, i >> bit & 1);
+    }
+    text += fmt::format(R"(}}, "invalidity": "correct", "times": {{"runtimes": [{}]}}}})", i + 1);
+  }
+  return text + "]}";
+}
+
 TEST_SUITE("recorded spaces") {
+  TEST_CASE("a configuration takes at most 400 bytes, while it is read and while it is replayed") {
+    constexpr int kCount = 16'384;
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path() / "recorded.json";
+    std::size_t bytes = 0;
+    {
+      const std::string text = small_values(kCount);
+      bytes = text.size();
+      std::ofstream(path, std::ios::binary) << text;
+    }
+    const std::size_t before = held_bytes;
+    most_bytes = before;
+    const std::vector<RecordedSpace> spaces = read_recorded_spaces(path, built_in_kernels());
+    REQUIRE(spaces.at(0).configurations.size() == kCount);
+    CHECK(most_bytes - before < bytes + std::size_t{400} * kCount);
+    most_bytes = held_bytes.load();
+    ThreadPool threads(2);
+    static_cast<void>(replay(spaces[0], "model", {.trials = 40, .repeats = 2}, threads));
+    CHECK(most_bytes - before < std::size_t{400} * kCount);
+  }
+
   TEST_CASE("a recording takes the memory of its text and of its space, and half of the text") {
     const test::TemporaryFolder folder;
     const std::string path = folder.path() / "flat.json";
@@ -70,7 +104,7 @@ TEST_SUITE("recorded spaces") {
     most_bytes = before;
     const std::vector<RecordedSpace> spaces = read_recorded_spaces(path, built_in_kernels());
     REQUIRE(spaces.size() == 1);
-    CHECK(spaces[0].trials.size() == 5000);
+    CHECK(spaces[0].outcomes.size() == 5000);
     const std::size_t of_space = held_bytes - before;
     CHECK(most_bytes - before < bytes + bytes / 2 + of_space);
   }
