@@ -23,8 +23,16 @@ LearnedCovariance learned(Value value) {
   return covariance;
 }
 
-double share(const Covariance& covariance) {
-  return covariance.step ? 1 / (1 + std::exp(-*covariance.step)) : 0;
+// The weight of the covariance with a step.
+double weight_of_step(const LearnedCovariance& learned) {
+  double weight = 0;
+  double all = 0;
+  for (const WeighedCovariance& each : learned.weighed()) {
+    weight += each.covariance.step ? each.weight : 0;
+    all += each.weight;
+  }
+  CHECK(all == doctest::Approx(1).epsilon(0.03));
+  return weight;
 }
 
 }  // namespace
@@ -33,25 +41,26 @@ TEST_SUITE("LearnedCovariance") {
   TEST_CASE("near values with near results give a smooth covariance") {
     const LearnedCovariance covariance =
         learned([](int x, int y, int z) { return std::sin(0.5 * x) + y + 0.2 * z; });
-    CHECK_FALSE(covariance.chosen().step);
+    CHECK(weight_of_step(covariance) < 0.2);
   }
 
   TEST_CASE("values whose results have no order give one with a step") {
     constexpr double kLosses[] = {1, 2, 3, 0, 3};
     const LearnedCovariance covariance =
         learned([&](int x, int y, int z) { return kLosses[x] + kLosses[y] + kLosses[z]; });
-    CHECK(share(covariance.chosen()) > 0.3);
+    CHECK(weight_of_step(covariance) > 0.9);
+    CHECK(1 / (1 + std::exp(-*covariance.weighed().back().covariance.step)) > 0.3);
   }
 
   TEST_CASE("it is learned again as soon as a quarter more is known") {
     LearnedCovariance covariance =
         learned([](int x, int y, int z) { return std::sin(0.5 * x) + y + 0.2 * z; });
-    const std::vector<double> before = covariance.chosen().log_scales;
+    const std::vector<double> before = covariance.weighed().front().covariance.log_scales;
     const Points points = {0, 0, 0, 0.5F, 1, 0, 1, 0, 1};
     covariance.learn_when_due(points, {1, 2, 1}, 77);
-    CHECK(covariance.chosen().log_scales == before);
+    CHECK(covariance.weighed().front().covariance.log_scales == before);
     covariance.learn_when_due(points, {1, 2, 1}, 78);
-    CHECK(covariance.chosen().log_scales != before);
+    CHECK(covariance.weighed().front().covariance.log_scales != before);
   }
 }
 

@@ -299,6 +299,21 @@ TEST_SUITE("SearchStrategy") {
     }
   }
 
+  TEST_CASE("model rarely tries what probably fails, though the fastest is next to it") {
+    const auto space = hypercube();
+    int failures = 0;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const auto strategy = make_strategy("model", {.configurations = &space, .seed = seed});
+      for (int count = 1; count <= 200; ++count) {
+        const std::size_t index = strategy->next().value();
+        const Trial trial = trial_taking(balance(space[index]));
+        strategy->report(index, trial);
+        failures += count > 50 && !trial.ok();
+      }
+    }
+    CHECK(failures < 3 * 15);
+  }
+
   TEST_CASE("model begins with what is fast by its estimate, and learns how far to trust it") {
     const auto space = hypercube();
     const auto good = [&](std::size_t index) { return 3 * wrong_values(space[index]); };

@@ -67,7 +67,11 @@ class Model : public SearchStrategy {
   static constexpr double kSmallError = 0.2;        // mean of the predicted losses' errors
   static constexpr std::size_t kChildren = 2;       // considered
   static constexpr std::size_t kPopulation = 48;    // a small one would be the leaders' relatives
-  static constexpr double kLeastFeasibility = 1e-9;
+  // Configurations that are less likely to work come after all others, and are no children: a
+  // failure does not lower the expected improvement near it.
+  static constexpr double kLeastFeasibility = 0.5;
+  static constexpr double kComesLast = 1e9;
+  static constexpr double kSmallestFeasibility = 1e-9;
   static constexpr double kFarTail =
       20;  // deviations; an asymptotic expansion is exact enough beyond
 
@@ -77,7 +81,7 @@ class Model : public SearchStrategy {
     double mean;         // loss
     double feasibility;  // of being valid
     double log_expected_improvement;
-    PosteriorCache cache;
+    MixtureCache cache;
   };
 
   // The best by its estimate of a random pool, which is another at each call.
@@ -154,7 +158,8 @@ class Model : public SearchStrategy {
   static double log_expected_improvement(double mean, double deviation, double feasibility) {
     const double z = mean / deviation;
     const double log_density = -0.5 * z * z - 0.5 * std::log(2 * std::numbers::pi);
-    const double log_feasibility = std::log(std::max(feasibility, kLeastFeasibility));
+    const double log_feasibility = std::log(std::max(feasibility, kSmallestFeasibility)) -
+                                   (feasibility < kLeastFeasibility ? kComesLast : 0);
     if (z > kFarTail) return log_feasibility + std::log(deviation) + log_density - 2 * std::log(z);
     const double below = 0.5 * std::erfc(z / std::numbers::sqrt2);
     return log_feasibility + std::log(deviation * std::exp(log_density) - mean * below);
@@ -214,12 +219,12 @@ class Model : public SearchStrategy {
       const std::optional<std::size_t> index = offspring_.child(untried_);
       if (!index) break;
       const std::vector<float> point = model_.point(*index);
-      PosteriorCache cache;
+      const double feasibility = model_.feasibility(point.data());
+      MixtureCache cache;
       process_->update(point.data(), cache);
-      const double improvement =
-          log_expected_improvement(predicted_loss(*index, point), process_->deviation(cache),
-                                   model_.feasibility(point.data()));
-      if (chosen && improvement <= most) continue;
+      const double improvement = log_expected_improvement(predicted_loss(*index, point),
+                                                          process_->deviation(cache), feasibility);
+      if (feasibility < kLeastFeasibility || (chosen && improvement <= most)) continue;
       chosen = index;
       most = improvement;
     }
@@ -244,7 +249,7 @@ class Model : public SearchStrategy {
   TimeModel model_;
   Offspring offspring_;
   std::vector<std::size_t> pending_;  // proposed and not reported
-  std::optional<GaussianProcess> process_;
+  std::optional<ProcessMixture> process_;
   std::size_t fitted_at_ = 0;  // number of reports
   std::vector<Candidate> shortlist_;
   std::map<std::size_t, std::vector<Neighbour>> neighbours_;  // of all former and present leaders

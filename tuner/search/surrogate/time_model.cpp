@@ -14,6 +14,7 @@ constexpr std::size_t kMostPoints = 250;
 constexpr std::size_t kMostLearningPoints = 128;
 constexpr std::size_t kOftenUntil = 30;
 constexpr std::size_t kFewestForStep = 16;
+constexpr double kLeastWeight = 0.02;  // of a covariance; less is not worth a process
 // The process is overconfident where some configurations fail and some work.
 constexpr double kValidityDoubt = 0.2;
 // The latest reports are from where the search is now.
@@ -46,7 +47,7 @@ std::vector<std::size_t> TimeModel::leaders(std::size_t count) const {
   return indices;
 }
 
-GaussianProcess TimeModel::fit() {
+ProcessMixture TimeModel::fit() {
   const std::vector<Success> chosen = chosen_successes();
   fitted_best_us_ = chosen.front().time_us;
   Points points;
@@ -62,7 +63,7 @@ GaussianProcess TimeModel::fit() {
   for (std::size_t i = 0; i < losses.size(); ++i) losses[i] -= prior_mean_.loss(indices[i]);
   covariance_.learn_when_due(points, losses, successes());
   fit_validity();
-  return {covariance_.chosen(), points, losses};
+  return {covariance_.weighed(), points, losses};
 }
 
 std::vector<float> TimeModel::point(std::size_t index) const {
@@ -99,7 +100,7 @@ void TimeModel::fit_validity() {
     works.push_back(history_[i].works ? 1 : 0);
   }
   validity_covariance_.learn_when_due(points, works, reports());
-  validity_.emplace(validity_covariance_.chosen(), points, works);
+  validity_.emplace(validity_covariance_.weighed(), points, works);
 }
 
 void LearnedCovariance::learn_when_due(const Points& points, const std::vector<double>& values,
@@ -126,8 +127,13 @@ void LearnedCovariance::learn_when_due(const Points& points, const std::vector<d
   penalty_ = 0.5 * std::log(static_cast<double>(count));
 }
 
-const Covariance& LearnedCovariance::chosen() const {
-  return stepped_.log_density > smooth_.log_density + penalty_ ? stepped_ : smooth_;
+std::vector<WeighedCovariance> LearnedCovariance::weighed() const {
+  const double odds = std::exp(stepped_.log_density - smooth_.log_density - penalty_);
+  const double of_step = std::isfinite(odds) ? odds / (1 + odds) : 1;
+  std::vector<WeighedCovariance> result;
+  if (of_step < 1 - kLeastWeight) result.push_back({smooth_, 1 - of_step});
+  if (of_step > kLeastWeight) result.push_back({stepped_, of_step});
+  return result;
 }
 
 }  // namespace autotune

@@ -11,8 +11,8 @@
 
 #include "core/trial.hpp"
 #include "tuner/search/surrogate/encoding.hpp"
-#include "tuner/search/surrogate/gaussian_process.hpp"
 #include "tuner/search/surrogate/prior_mean.hpp"
+#include "tuner/search/surrogate/process_mixture.hpp"
 
 namespace autotune {
 
@@ -22,8 +22,8 @@ class LearnedCovariance {
  public:
   // `trials` is the number of all trials, of which the points are some.
   void learn_when_due(const Points& points, const std::vector<double>& values, std::size_t trials);
-  // The one with a step where the values speak for it, else the smooth one.
-  [[nodiscard]] const Covariance& chosen() const;
+  // A smooth one, and one with a step as far as the values speak for it.
+  [[nodiscard]] std::vector<WeighedCovariance> weighed() const;
 
  private:
   Covariance smooth_;
@@ -50,7 +50,7 @@ class TimeModel {
   [[nodiscard]] bool can_fit() const { return !successes_.empty() && encoding().dimensions() > 0; }
 
   // The process of the losses so far, relative to prior_mean().
-  [[nodiscard]] GaussianProcess fit();
+  [[nodiscard]] ProcessMixture fit();
   [[nodiscard]] const PriorMean& prior_mean() const { return prior_mean_; }
   // The loss of a trial that comes after the last fit().
   [[nodiscard]] double loss(double time_us) const { return 1 - fitted_best_us_ / time_us; }
@@ -82,7 +82,7 @@ class TimeModel {
     bool works;
   };
   std::vector<Report> history_;
-  std::optional<GaussianProcess> validity_;  // 1: works, 0: fails; empty where all work
+  std::optional<ProcessMixture> validity_;  // 1: works, 0: fails; empty where all work
 };
 
 }  // namespace autotune
