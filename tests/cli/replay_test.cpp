@@ -234,6 +234,28 @@ TEST_SUITE("replay") {
     CHECK(until("90") == json({{"ended", 1.0}, {"mean_trials", 20.0}, {"right", 1.0}}));
   }
 
+  TEST_CASE("--known begins with the winners of other recordings of the same kernel") {
+    const StoredTrials program;
+    const std::string path = program.folder.path() / "trials.json";
+    REQUIRE(program.exported({"json", "--output", path}).exit_code == 0);
+    const std::vector<std::string> how = {"--strategy", "exhaustive", "--trials", "1",
+                                          "--sizes",    "1024",       "--json"};
+    const auto first = [&](std::vector<std::string> arguments) {
+      arguments.insert(arguments.begin(), {"replay", path});
+      arguments.insert(arguments.end(), how.begin(), how.end());
+      return json::parse(program(arguments).out)["spaces"][0];
+    };
+    CHECK(first({})["strategies"][0]["curve"][0]["mean"] == 0.5);
+    const json known = first({"--known", path});
+    CHECK(known["known"] == 1);
+    CHECK(known["strategies"][0]["curve"][0]["mean"] == 1.0);
+    CHECK(has(program({"replay", path, "--strategy", "exhaustive", "--known", path}).out,
+              "3 configurations, 2 correct, 1 known\n"));
+    const ProgramResult refused = program({"replay", path, "--known", kRecording});
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.err, "--known: no other recording of the same kernel"));
+  }
+
   TEST_CASE("the same seed prints the same, another one not") {
     const Program program;
     const auto printed = [&](const char* seed) {

@@ -1,5 +1,6 @@
-// The reader of Kernel Tuner's cache files: an object of configurations under "cache", whose keys
-// are the values of the parameters. An entry has its measurements, and mostly its parameters too. A
+// The readers of Kernel Tuner's cache files and of the lists that its tune_kernel returns. A cache is
+// an object of configurations under "cache", whose keys are the values of the parameters. An entry
+// has its measurements, and mostly its parameters too; in a list it begins with them. A
 // configuration that failed has the name of its error under "__error__" since version 1.4, and as
 // its time before.
 #include <algorithm>
@@ -75,9 +76,9 @@ RecordedConfiguration configuration_of(const std::string& key, const OrderedJson
   return {parameters.names, std::move(values)};
 }
 
-RecordedResult read_entry(const std::string& key, const OrderedJson& entry,
-                          const CacheParameters& parameters, const std::string& objective) {
-  RecordedResult read{.configuration = configuration_of(key, entry, parameters)};
+RecordedResult read_entry(RecordedConfiguration configuration, const OrderedJson& entry,
+                          const std::string& objective) {
+  RecordedResult read{.configuration = std::move(configuration)};
   const auto error = entry.find("__error__");
   const auto value = entry.find(objective);
   if (error != entry.end()) {
@@ -93,6 +94,18 @@ RecordedResult read_entry(const std::string& key, const OrderedJson& entry,
   return read;
 }
 
+// What precedes the measurements.
+RecordedConfiguration configuration_in_list(const OrderedJson& entry) {
+  OrderedJson parameters = OrderedJson::object();
+  for (const auto& [name, value] : entry.get_ref<const OrderedJson::object_t&>()) {
+    if (name == "time" || name == "__error__") return {parameters};
+    parameters.get_ref<OrderedJson::object_t&>().emplace_back(name, value);
+  }
+  throw UsageError(
+      "its results are not as Kernel Tuner lists them: one has no \"time\", which its parameters "
+      "precede");
+}
+
 // The first, where the search had several.
 std::string objective_of(const OrderedJson& document) {
   const OrderedJson objective = document.value("objective", OrderedJson("time"));
@@ -104,7 +117,13 @@ std::string objective_of(const OrderedJson& document) {
 ResultReader kernel_tuner_reader(const OrderedJson& outline) {
   return [parameters = parameters_of(outline), objective = objective_of(outline)](
              const std::string& key, const OrderedJson& entry) {
-    return read_entry(key, entry, parameters, objective);
+    return read_entry(configuration_of(key, entry, parameters), entry, objective);
+  };
+}
+
+ResultReader kernel_tuner_list_reader(const OrderedJson&) {
+  return [](const std::string&, const OrderedJson& entry) {
+    return read_entry(configuration_in_list(entry), entry, "time");
   };
 }
 

@@ -1,10 +1,11 @@
 #include "tuner/replay/parameter_values.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
+
+#include <fmt/format.h>
 
 namespace autotune {
 namespace {
@@ -60,10 +61,21 @@ std::vector<std::int64_t> ParameterValues::numbers() const {
   for (const auto& [number, place] : numbers_) {
     result[place] = all_small_ ? static_cast<std::int64_t>(number) : rank++;
   }
-  std::vector<std::uint32_t> places;  // of texts
-  for (const auto& [text, place] : texts_) places.push_back(place);
-  std::ranges::sort(places);
-  for (const std::uint32_t place : places) result[place] = rank++;
+  for (const auto& [place, text] : texts_in_order()) result[place] = rank++;
+  return result;
+}
+
+std::vector<std::string> ParameterValues::ranked() const {
+  std::vector<std::string> result;
+  if (all_small_) return result;
+  for (const auto& [number, place] : numbers_) result.push_back(fmt::format("{}", number));
+  for (const auto& [place, text] : texts_in_order()) result.push_back(text);
+  return result;
+}
+
+std::map<std::uint32_t, std::string> ParameterValues::texts_in_order() const {
+  std::map<std::uint32_t, std::string> result;
+  for (const auto& [text, place] : texts_) result.emplace(place, text);
   return result;
 }
 

@@ -19,8 +19,13 @@ class ParameterValues {
   std::uint32_t add(const OrderedJson& value);
   // The number of the value at each place.
   [[nodiscard]] std::vector<std::int64_t> numbers() const;
+  // What each rank stands for; empty where the values stand for themselves.
+  [[nodiscard]] std::vector<std::string> ranked() const;
 
  private:
+  // The places of texts in their order of appearance, with the texts.
+  [[nodiscard]] std::map<std::uint32_t, std::string> texts_in_order() const;
+
   bool all_small_ = true;
   // With their places.
   std::map<long double, std::uint32_t> numbers_;

@@ -31,6 +31,7 @@ constexpr Format kFormats[] = {
     {"a cache of Kernel Tuner", "cache", kernel_tuner_reader},
     {"KTT", "Results", ktt_reader},
     {"autotune db export", "trials", exported_trials_reader},
+    {"Kernel Tuner", kWholeDocument, kernel_tuner_list_reader},
 };
 
 [[noreturn]] void refuse_length() {
@@ -86,9 +87,17 @@ std::string plain_content(const std::string& path) {
                   by_gzip ? "gzip" : "zstd", kMaxPlainBytes >> 30));
 }
 
+// What would hold the results in this format; nullptr if the document has none.
+const OrderedJson* results_of(const OrderedJson& outline, const Format& format) {
+  const bool is_whole = format.key == std::string(kWholeDocument);
+  if (is_whole || outline.is_array()) return is_whole && outline.is_array() ? &outline : nullptr;
+  const auto found = outline.find(format.key);
+  return found == outline.end() ? nullptr : &*found;
+}
+
 void visit_as(const Format& format, const RecordedDocument& document,
               const std::function<void(const RecordedResult&)>& visit) {
-  if (!document.outline().at(format.key).is_structured()) {
+  if (!results_of(document.outline(), format)->is_structured()) {
     throw UsageError(fmt::format("its results are not as {} has them: no list", format.name));
   }
   try {
@@ -112,13 +121,13 @@ bool visit_content(const std::string& path,
   const RecordedDocument document(plain_content(path), keys);
   const OrderedJson& outline = document.outline();
   for (const Format& format : kFormats) {
-    if (!outline.is_object() || !outline.contains(format.key)) continue;
+    if (results_of(outline, format) == nullptr) continue;
     visit_as(format, document, visit);
     return document.is_whole();
   }
   throw UsageError(
       "has no recorded results: expected \"results\" (T4), \"cache\" (Kernel Tuner), \"Results\" "
-      "(KTT) or \"trials\" (autotune db export)");
+      "(KTT), \"trials\" (autotune db export) or a list (Kernel Tuner's tune_kernel)");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   // Where the text ended in a cache of Kernel Tuner, drops the entry that is not whole. False where
   // it ended elsewhere.
   bool close_cache() {
-    if (open_.size() < 2 || !open_[1]->is_object() || !in_results_ ||
+    if (open_.size() < 2 || !open_[1]->is_object() || !in_results_ || !document_.is_object() ||
         object(document_).back().first != "cache") {
       return false;
     }
@@ -118,10 +118,10 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
     if (open_.size() == kMaxDepth) throw UsageError("is nested too deep for recorded results");
     count();
     open_.push_back(&place(std::move(container)));
-    if (open_.size() == 2) {
-      in_results_ = document_.is_object() &&
-                    std::ranges::find(result_members_, object(document_).back().first) !=
-                        result_members_.end();
+    if (document_.is_array()) {
+      in_results_ = are_results(kWholeDocument);
+    } else if (open_.size() == 2) {
+      in_results_ = are_results(object(document_).back().first);
     }
     return true;
   }
@@ -131,8 +131,15 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
     return true;
   }
 
+  [[nodiscard]] bool are_results(const std::string& member) const {
+    return std::ranges::find(result_members_, member) != result_members_.end();
+  }
+  // How many containers are open where a result begins.
+  [[nodiscard]] std::size_t depth_of_results() const { return document_.is_array() ? 1 : 2; }
+
   void count() {
-    std::size_t& values = in_results_ && open_.size() > 1 ? values_of_result_ : values_outside_;
+    const bool in_result = in_results_ && open_.size() >= depth_of_results();
+    std::size_t& values = in_result ? values_of_result_ : values_outside_;
     if (++values <= kMaxValues) return;
     throw UsageError(
         fmt::format("has more than {} values {}", kMaxValues,
@@ -141,7 +148,7 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
 
   // Passes on what was completed last if it is a result, and forgets it.
   void pass_on_result() {
-    if (!in_results_ || open_.size() != 2) return;
+    if (!in_results_ || open_.size() != depth_of_results()) return;
     OrderedJson& results = *open_.back();
     if (results.is_object()) {
       const auto& [name, result] = object(results).back();

@@ -12,6 +12,9 @@ namespace autotune {
 // The order of parameters matters, since a template's parameters have the order of its space.
 using OrderedJson = nlohmann::ordered_json;
 
+// The name of the member for a document that is itself a list of results.
+inline constexpr const char* kWholeDocument = "";
+
 // A document of recorded results. As values it would take several times the memory of its text, so
 // only the text is kept, and the values of one result at a time.
 class RecordedDocument {

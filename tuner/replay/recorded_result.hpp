@@ -54,6 +54,8 @@ using ResultReader =
 // T4 results: schema 1.0.0, and as Kernel Tuner and KTT write them.
 [[nodiscard]] ResultReader t4_reader(const OrderedJson& outline);
 [[nodiscard]] ResultReader kernel_tuner_reader(const OrderedJson& outline);
+// The list of results that Kernel Tuner's tune_kernel returns.
+[[nodiscard]] ResultReader kernel_tuner_list_reader(const OrderedJson& outline);
 [[nodiscard]] ResultReader ktt_reader(const OrderedJson& outline);
 // The output of `autotune db export --format json`.
 [[nodiscard]] ResultReader exported_trials_reader(const OrderedJson& outline);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -99,6 +100,23 @@ Trial RecordedSpace::trial(std::size_t index) const {
   Trial trial{.status = outcomes.at(index).status};
   trial.measurement.median_us = outcomes[index].us;
   return trial;
+}
+
+std::string RecordedSpace::text_of(std::string_view parameter, std::int64_t number) const {
+  const std::vector<std::string>& texts = ranked.find(parameter)->second;
+  return texts.empty() ? std::to_string(number) : texts.at(static_cast<std::size_t>(number));
+}
+
+std::optional<std::int64_t> RecordedSpace::number_of(std::string_view parameter,
+                                                     const std::string& text) const {
+  const std::vector<std::string>& texts = ranked.find(parameter)->second;
+  if (const auto found = std::ranges::find(texts, text); found != texts.end()) {
+    return found - texts.begin();
+  }
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const bool is_number = std::from_chars(text.data(), end, number).ptr == end;
+  return texts.empty() && is_number ? std::optional(number) : std::nullopt;
 }
 
 std::vector<RecordedSpace> read_recorded_spaces(const std::string& path, const KernelSet& kernels) {

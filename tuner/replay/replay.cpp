@@ -43,12 +43,22 @@ std::vector<double> replay_once(const RecordedSpace& space, SearchStrategy& stra
                                 const ReplayOptions& options,
                                 const std::function<bool(std::size_t, double)>& goes_on) {
   std::deque<std::size_t> in_flight;
+  std::size_t begun = 0;  // of the known configurations
+  const auto next = [&]() -> std::optional<std::size_t> {
+    if (begun < space.known.size()) return space.known[begun++];
+    std::optional<std::size_t> index = strategy.next();
+    // The strategy does not know that these are tried before they are reported.
+    while (index && std::ranges::find(in_flight, *index) != in_flight.end()) {
+      index = strategy.next();
+    }
+    return index;
+  };
   std::vector<double> parts;
   double best = 0;
   while (parts.size() < options.trials) {
     while (in_flight.size() < options.in_flight &&
            parts.size() + in_flight.size() < options.trials) {
-      const std::optional<std::size_t> index = strategy.next();
+      const std::optional<std::size_t> index = next();
       if (!index) break;
       in_flight.push_back(*index);
     }

@@ -58,13 +58,16 @@ std::vector<std::uint32_t> SpaceBuilder::chosen_rows() const {
     const auto [x, y] = std::ranges::mismatch(left, right);
     return x == left.end() ? a < b : *x < *y;
   });
-  // The last of equal rows, in the place of the first.
+  // One of equal rows, in the place of the first.
+  // This program measures again where something has changed, others for other reasons: KTT measures
+  // again to read counters, which takes longer.
+  const bool is_last_chosen = space_.problem.has_value();
   std::vector<std::uint32_t> chosen(order.size());
   std::vector<bool> is_first(order.size());
   for (std::size_t i = 0, first = 0; i < order.size(); ++i) {
     if (i > 0 && !std::ranges::equal(row(order[i - 1]), row(order[i]))) first = i;
     is_first[order[first]] = true;
-    chosen[order[first]] = order[i];
+    if (is_last_chosen || i == first) chosen[order[first]] = order[i];
   }
   std::size_t count = 0;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -75,6 +78,9 @@ std::vector<std::uint32_t> SpaceBuilder::chosen_rows() const {
 }
 
 RecordedSpace SpaceBuilder::take() {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    space_.ranked.emplace(names_[i], values_[i].ranked());
+  }
   const auto names = std::make_shared<const Configuration::Names>(std::move(names_));
   std::vector<std::vector<std::int64_t>> numbers;
   for (const ParameterValues& values : values_) numbers.push_back(values.numbers());

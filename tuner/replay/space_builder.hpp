@@ -25,7 +25,7 @@ class SpaceBuilder {
  private:
   // Takes a row of `rows_`; false if it has other parameters.
   bool add_row(const RecordedConfiguration& configuration);
-  // The last row of each configuration, in the order of their first rows.
+  // A row of each configuration, in the order of their first rows.
   [[nodiscard]] std::vector<std::uint32_t> chosen_rows() const;
   [[nodiscard]] std::size_t width() const { return values_.size(); }
 

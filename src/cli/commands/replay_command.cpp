@@ -21,6 +21,7 @@
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "operation/problem_json.hpp"
+#include "tuner/replay/known_winners.hpp"
 #include "tuner/replay/replay.hpp"
 #include "tuner/replay/stopping.hpp"
 #include "tuner/search/strategy.hpp"
@@ -32,6 +33,7 @@ struct ReplayCommandOptions : Options {
   using Options::Options;
 
   std::vector<std::string> files;
+  std::vector<std::string> known;
 };
 
 // A curve for each strategy, over one space or on average over all. The last one of an interrupted
@@ -51,13 +53,31 @@ ReplayOptions replay_options(const ReplayCommandOptions& options, std::stop_toke
           .stop = std::move(stop)};
 }
 
-// The spaces of the sizes that were asked for, in any layout.
-std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
+std::vector<RecordedSpace> spaces_in(const std::vector<std::string>& files,
+                                     const KernelSet& kernels) {
   std::vector<RecordedSpace> spaces;
-  for (const std::string& file : options.files) {
-    for (RecordedSpace& space : read_recorded_spaces(file, options.kernels()))
+  for (const std::string& file : files) {
+    for (RecordedSpace& space : read_recorded_spaces(file, kernels))
       spaces.push_back(std::move(space));
   }
+  return spaces;
+}
+
+void read_known(const ReplayCommandOptions& options, std::vector<RecordedSpace>& spaces) {
+  if (options.known.empty()) return;
+  const std::vector<RecordedSpace> others = spaces_in(options.known, options.kernels());
+  for (RecordedSpace& space : spaces) begin_with_winners(space, others);
+  if (std::ranges::any_of(spaces, [](const RecordedSpace& space) { return !space.known.empty(); }))
+    return;
+  throw UsageError(
+      "--known: no other recording of the same kernel is in these files: name one with the same "
+      "parameters");
+}
+
+// The spaces of the sizes that were asked for, in any layout.
+std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
+  std::vector<RecordedSpace> spaces = spaces_in(options.files, options.kernels());
+  read_known(options, spaces);
   if (options.sizes.empty()) return spaces;
   std::vector<RecordedSpace> chosen;
   for (const Problem& size : options.sizes) {
@@ -116,8 +136,10 @@ std::vector<Replayed> replay_all(const std::vector<RecordedSpace>& spaces,
 
 std::string title(const Replayed& replayed, std::size_t spaces) {
   if (replayed.space == nullptr) return fmt::format("average of {} spaces", spaces);
-  return fmt::format("{}: {} configurations, {} correct", printable(replayed.space->name),
-                     replayed.space->configurations.size(), replayed.space->correct);
+  const std::size_t known = replayed.space->known.size();
+  return fmt::format("{}: {} configurations, {} correct{}", printable(replayed.space->name),
+                     replayed.space->configurations.size(), replayed.space->correct,
+                     known == 0 ? "" : fmt::format(", {} known", known));
 }
 
 void print_tables(const std::vector<Replayed>& results, const std::vector<std::string>& strategies,
@@ -173,6 +195,7 @@ nlohmann::ordered_json space_json(const Replayed& replayed,
     entry["configurations"] = replayed.space->configurations.size();
     entry["correct"] = replayed.space->correct;
     entry["best_us"] = replayed.space->best_us;
+    entry["known"] = replayed.space->known.size();
   }
   const std::vector<std::size_t> counts = checkpoints(options.trials);
   for (std::size_t i = 0; i < replayed.curves.size(); ++i) {
@@ -255,6 +278,11 @@ void add_replay_command(CommandLine& line) {
                    ".gz, .zst; - is standard input"))
       ->required()
       ->type_name("");
+  refuse_empty(
+      command.add_option("--known", options.known,
+                         "Begin with the winners of these recordings of the same kernel, on "
+                         "other devices or of other problems"))
+      ->type_name("FILE...");
   const std::string strategies =
       fmt::format("{}, separated by commas (default: all)", fmt::join(strategy_names(), ", "));
   add_options(command, options,

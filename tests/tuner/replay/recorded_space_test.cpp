@@ -403,11 +403,37 @@ TEST_SUITE("recorded spaces") {
     CHECK(cache.front().best_us == 500);
   }
 
-  TEST_CASE("of several results of one configuration the last counts") {
-    const auto spaces = read_text(
-        t4(ran(R"({"A": 1})", 3) + "," + ran(R"({"A": 2})", 5) + "," + ran(R"({"A": 1})", 9)));
+  TEST_CASE("of several results of one configuration the first counts, of this program the last") {
+    const auto others = read_text(
+        t4(ran(R"({"A": 1})", 3) + "," + ran(R"({"A": 2})", 5) + "," + ran(R"({"A": 1})", 2)));
+    CHECK(others.front().configurations.size() == 2);
+    CHECK(others.front().best_us == 3);
+    const auto own = [](const char* a, const char* us) {
+      return std::string(
+                 R"({"problem": {"m": 8, "n": 8, "k": 8}, "template": "fast", "device": )") +
+             R"("GPU", "configuration": {"A": )" + a +
+             R"(}, "status": "ok", "measurement": {"median_us": )" + us + "}}";
+    };
+    const auto spaces = read_text(R"({"trials": [)" + own("1", "3") + "," + own("2", "5") + "," +
+                                  own("1", "9") + "]}");
     CHECK(spaces.front().configurations.size() == 2);
     CHECK(spaces.front().best_us == 5);
+  }
+
+  TEST_CASE("a list as Kernel Tuner's tune_kernel returns it") {
+    const auto spaces = read_text(
+        R"([{"block_size_x": 32, "use": "a", "time": 2.5, "times": [2, 3], "GFLOP/s": 7},)"
+        R"( {"block_size_x": 64, "use": "b", "time": 1.5, "times": [1, 2], "GFLOP/s": 9},)"
+        R"( {"block_size_x": 8, "use": "b", "time": "CompilationFailedConfig"},)"
+        R"( {"block_size_x": 16, "use": "b", "__error__": "InvalidConfig", "compile_time": 1}])");
+    REQUIRE(spaces.size() == 1);
+    const RecordedSpace& space = spaces.front();
+    REQUIRE(space.configurations.size() == 4);
+    CHECK(to_string(space.configurations[1]) == "block_size_x=64,use=1");
+    CHECK(space.best_us == 1500);
+    CHECK(space.correct == 2);
+    CHECK(space.outcomes[2].status == TrialStatus::compile_failed);
+    CHECK(space.outcomes[3].status == TrialStatus::rejected_spills);
   }
 
   TEST_CASE("problems, templates and devices of one file are spaces of their own") {
@@ -465,7 +491,11 @@ TEST_SUITE("recorded spaces") {
         {"autotune,1,2\n", "not a whole JSON document: there is a fault at byte 1"},
         {t4(ran(R"({"A": 1})", 3)).substr(0, 90), "it ends too early at byte 90 of 90"},
         {"\x1f\x8b\x08", "not a whole gzip file"},
-        {"[]", "no recorded results"},
+        {"[]", "has no results"},
+        {"7", "no recorded results"},
+        {"[7]", "not as Kernel Tuner has them"},
+        {R"([{"A": 1, "time": 2}, {"A")", "it ends too early"},
+        {R"([{"A": 1, "energy": 2}])", "one has no \"time\""},
         {"[1e999]", "has a number that is out of range"},
         {std::string(65, '['), "is nested too deep"},
         {std::string(64, '['), "it ends too early at byte 64 of 64"},
