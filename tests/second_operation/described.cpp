@@ -155,9 +155,15 @@ void check_described_faults(const WorkerFactory& make_worker,
         "1 of 200 elements of c are wrong on the first data; element 3 is nan, but ");
   check("", "if (i == 3) c[i] = __uint_as_float(0x7f800000);", wrong_result, "element 3 is inf");
   check("", "c[i] += c[i] - value;", ok, "");
-  check("const float before = c[i];", "c[i] = value + before * 1e-9f;", wrong_result,
-        "another launch on the same data has another result");
   check("", "total[i] = value;", wrong_result, "200 of 200 elements of total are wrong");
+  // Memory that was not set. A reference that reads it, too, finds other poison.
+  const char* const reads = "const float before = c[i];";
+  const char* const uses = "c[i] = value + before * 1e-9f;";
+  check(reads, uses, wrong_result, "another launch on the same data has another result");
+  const std::string right = bench.request.data.launched_reference->source;
+  bench.request.data.launched_reference->source = source_of(reads, uses);
+  check(reads, uses, wrong_result, "another launch on the same data has another result");
+  bench.request.data.launched_reference->source = right;
   // A launch that differs from those before.
   bench.request.timing.launches_per_sample = 500;
   check_fault(bench.measure("if (threadIdx.x == 0) ++runs;", "if (runs > 100) c[i] = 0;",
