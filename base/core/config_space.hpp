@@ -1,6 +1,7 @@
 // A kernel template's search space: parameters with their values, and constraints with names.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,13 @@ struct Constraint {
   std::string name;
   std::string meaning;
   std::function<bool(const Configuration&)> holds;
-  std::vector<std::string> parameters = {};  // that the rule looks at; empty: all
+  std::vector<std::string> parameters = {};  // all that the rule looks at; empty: any
+};
+
+// What a listing of configurations may take. Spaces that users describe can have any size.
+struct EnumerationLimits {
+  std::size_t configurations = 20'000'000;
+  std::chrono::milliseconds time = std::chrono::seconds(60);
 };
 
 // All valid configurations, and how many each constraint rejected. A configuration is counted
@@ -48,14 +55,18 @@ class ConfigSpace {
   [[nodiscard]] const std::vector<TuningParameter>& parameters() const { return parameters_; }
   [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
 
-  // The number of all combinations of values, whether constraints allow them or not.
+  // The number of all combinations of values, whether constraints allow them or not. Throws
+  // UsageError where 64 bits cannot hold it.
   [[nodiscard]] std::size_t raw_count() const;
 
   // Lists the valid configurations in order of the parameters, the last one changing fastest.
   // `extra` are further constraints (a device's limits, a user's filter), applied after the space's
   // own. A constraint is applied as soon as the parameters that it looks at have values, so the
-  // order of the parameters decides how much of a large space is never visited.
-  [[nodiscard]] Enumeration enumerate(const std::vector<Constraint>& extra = {}) const;
+  // order of the parameters decides how much of a large space is never visited. Its result for the
+  // same values of these parameters is kept. Throws UsageError where a limit is passed, with the
+  // constraint that is applied too late.
+  [[nodiscard]] Enumeration enumerate(const std::vector<Constraint>& extra = {},
+                                      const EnumerationLimits& limits = {}) const;
 
   // Checks a configuration that came from outside: every parameter present once with a value of
   // its set, no unknown names, all constraints met. Returns it in the space's order. Throws
@@ -63,7 +74,10 @@ class ConfigSpace {
   [[nodiscard]] Configuration validated(const Configuration& configuration) const;
 
  private:
-  [[nodiscard]] std::size_t parameters_needed(const Constraint& constraint) const;
+  class Search;
+
+  // The places of the parameters that the constraint looks at.
+  [[nodiscard]] std::vector<std::size_t> looked_at(const Constraint& constraint) const;
 
   std::vector<TuningParameter> parameters_;
   std::vector<Constraint> constraints_;

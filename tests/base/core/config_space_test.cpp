@@ -1,5 +1,7 @@
 #include "core/config_space.hpp"
 
+#include <numeric>
+
 #include <doctest/doctest.h>
 
 #include "autotune/error.hpp"
@@ -8,6 +10,7 @@ using autotune::ConfigSpace;
 using autotune::Configuration;
 using autotune::Constraint;
 using autotune::Enumeration;
+using autotune::TuningParameter;
 using autotune::UsageError;
 
 namespace {
@@ -18,6 +21,28 @@ ConfigSpace example() {
       {{"odd_a", "A is odd", [](const Configuration& c) { return c.at("A") % 2 == 1; }},
        {"small_sum", "A + B is below 23",
         [](const Configuration& c) { return c.at("A") + c.at("B") < 23; }}});
+}
+
+// Parameters A, B, ... with the values 0 to `values` - 1.
+std::vector<TuningParameter> letters(std::size_t count, std::size_t values) {
+  std::vector<TuningParameter> parameters;
+  for (std::size_t i = 0; i < count; ++i) {
+    parameters.push_back({std::string(1, static_cast<char>('A' + i)), "", {}});
+    parameters.back().values.resize(values);
+    std::iota(parameters.back().values.begin(), parameters.back().values.end(), 0);
+  }
+  return parameters;
+}
+
+// The sum of some parameters must not be a multiple of `divisor`.
+Constraint no_multiple(std::vector<std::string> names, std::int64_t divisor) {
+  return {"no_multiple_of_" + std::to_string(divisor), "",
+          [names, divisor](const Configuration& c) {
+            std::int64_t sum = 0;
+            for (const std::string& name : names) sum += c.at(name);
+            return sum % divisor != 0;
+          },
+          names};
 }
 
 }  // namespace
@@ -84,5 +109,59 @@ TEST_SUITE("ConfigSpace") {
     const Enumeration all = ConfigSpace({}, {}).enumerate();
     REQUIRE(all.configurations.size() == 1);
     CHECK(all.configurations.front().empty());
+  }
+
+  TEST_CASE("a constraint that is asked once for the same values gives what it gives each time") {
+    const std::vector<TuningParameter> parameters = letters(5, 6);
+    const std::vector<Constraint> named = {no_multiple({"A", "C"}, 3), no_multiple({"E", "B"}, 4),
+                                           no_multiple({"C"}, 5), no_multiple({"D", "A", "E"}, 2),
+                                           no_multiple({"A", "B", "C", "D", "E"}, 7)};
+    std::size_t asked = 0;
+    std::vector<Constraint> counted = named;
+    counted[1].holds = [&](const Configuration& c) {
+      ++asked;
+      return named[1].holds(c);
+    };
+    const Enumeration all = ConfigSpace(parameters, counted).enumerate();
+    CHECK(asked > 0);
+    CHECK(asked <= 36);
+
+    std::vector<Configuration> expected;
+    std::size_t rejected = 0;
+    for (const Configuration& c : ConfigSpace(parameters, {}).enumerate().configurations) {
+      bool holds = true;
+      for (const Constraint& constraint : named) holds = holds && constraint.holds(c);
+      if (holds) expected.push_back(c);
+    }
+    CHECK(expected.size() > 100);
+    CHECK(all.configurations == expected);
+    for (const auto& [name, count] : all.rejected) rejected += count;
+    CHECK(rejected + expected.size() == all.raw_count);
+  }
+
+  TEST_CASE("a listing that becomes too long ends") {
+    const ConfigSpace few(letters(3, 10), {no_multiple({"A"}, 2)});
+    CHECK(few.enumerate({}, {.configurations = 500}).configurations.size() == 500);
+    CHECK_THROWS_WITH_AS(static_cast<void>(few.enumerate({}, {.configurations = 499})),
+                         "more than 499 of 1000 configurations are valid: leave values out, or add "
+                         "constraints",
+                         UsageError);
+
+    const ConfigSpace slow(letters(4, 30), {no_multiple({"B"}, 2), no_multiple({"A", "D"}, 1)});
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(slow.enumerate({}, {.time = std::chrono::milliseconds(0)})),
+        "the valid ones of 810000 configurations were not all found within 0 s: the constraint "
+        "no_multiple_of_1 is applied too late, so put the parameters that it looks at first, or "
+        "leave values out",
+        UsageError);
+    CHECK(slow.enumerate().configurations.empty());
+  }
+
+  TEST_CASE("a space with more combinations than 64 bits can count is refused") {
+    CHECK(ConfigSpace(letters(6, 1000), {}).raw_count() == 1'000'000'000'000'000'000);
+    const ConfigSpace space(letters(7, 1000), {});
+    CHECK_THROWS_WITH_AS(static_cast<void>(space.raw_count()),
+                         doctest::Contains("more than 2^64 combinations"), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(space.enumerate()), UsageError);
   }
 }
