@@ -97,7 +97,9 @@ Prior prior_for(const RecordedSpace& space) {
 }
 
 Trial RecordedSpace::trial(std::size_t index) const {
-  Trial trial{.status = outcomes.at(index).status};
+  Trial trial{.template_name = template_name,
+              .configuration = configurations.at(index),
+              .status = outcomes[index].status};
   trial.measurement.median_us = outcomes[index].us;
   return trial;
 }

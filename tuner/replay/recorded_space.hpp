@@ -39,7 +39,7 @@ struct RecordedSpace {
   std::map<std::string, std::vector<std::string>, std::less<>> ranked;
   std::vector<std::size_t> known;  // the configurations that each search tries first
 
-  // The trial of a configuration. It has no more than a strategy looks at.
+  // The trial of a configuration. It has no more than strategies and Convergence look at.
   [[nodiscard]] Trial trial(std::size_t index) const;
   // What a parameter's number stands for, and the inverse, which is empty for a value that no
   // configuration has.

@@ -26,13 +26,24 @@ class Convergence {
       : patience_(strategy == "model" ? patience : 0) {}
 
   void report(const Trial& trial);
-  // The share of the best rate that the search has reached, as 19 of 20 recorded searches in the
-  // same state had. 0 where nothing can be said, or too few of them were right.
+  // The share of the best rate that searches of most recorded spaces had reached in the same state.
+  // 0 where nothing can be said, or too few of them were right.
   [[nodiscard]] double reached_share() const;
 
  private:
+  struct Leader {
+    double time_us;
+    std::string template_name;
+    Configuration configuration;
+  };
+  void take_leader(const Trial& trial);
+  // Returns whether the fastest trials are unlike the best and most are clearly slower: the space
+  // has several good parts, and the best one may not have been found.
+  [[nodiscard]] bool leaders_are_apart() const;
+
   double patience_;
   std::size_t trials_ = 0;
+  std::vector<Leader> leaders_;   // the fastest first
   std::vector<double> times_us_;  // of the trials that are correct, ascending
   double gained_us_ = std::numeric_limits<double>::infinity();  // the best time at the last gain
   std::size_t since_gain_ = 0;                                  // correct trials

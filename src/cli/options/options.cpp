@@ -224,7 +224,8 @@ constexpr Declaration kDeclarations[] = {
     {"--trials", "N", "Stop after this many trials", kWholeNumber, "500",
      store<number, &Options::budget, &Budget::trials>},
     {"--until", "PERCENT",
-     "Stop when 19 of 20 such searches have come to this share of the best rate, e.g. 98%",
+     "Stop where searches of most recorded spaces had come to this share of the best rate, e.g. "
+     "98%",
      "a percentage above 0 and up to 100", "98%", store<parse_share, &Options::until>},
     {"--strategy", "NAME", "The search strategy", "", "model",
      store<strategies, &Options::strategies>},

@@ -163,7 +163,7 @@ std::string reached_text(const ProblemResult& result, const std::optional<double
     how_near = "the best of this space";
   } else if (result.reached_share > 0) {
     how_near =
-        fmt::format("within {} % of the best of this space, as 19 of 20 such searches are",
+        fmt::format("within {} % of the best of this space, as in most recorded spaces",
                     std::max(kLeastBound, std::ceil(1000 * (1 - result.reached_share)) / 10));
   }
   if (until && result.reached_share < *until) {

@@ -89,6 +89,27 @@ TEST_SUITE("convergence") {
     CHECK(hasty.reached_share() > 0.98);
   }
 
+  TEST_CASE("nothing is said where the leaders are unlike the best and most are clearly slower") {
+    // Twelve leaders, of which every second differs from the best in `different` parameters.
+    const auto share = [](std::int64_t different, double step_us, double patience) {
+      Convergence convergence("model", patience);
+      for (int i = 0; i < 12; ++i) {
+        Trial trial = trial_of_us(10 + i * step_us);
+        const std::int64_t far = i % 2;
+        trial.configuration = Configuration({{"A", different > 0 ? far : 0},
+                                             {"B", different > 1 ? far : 0},
+                                             {"C", different > 2 ? far : 0}});
+        convergence.report(trial);
+      }
+      for (int i = 0; i < 300; ++i) convergence.report(trial_of_us(15));
+      return convergence.reached_share();
+    };
+    CHECK(share(3, 0.1, 55) == 0);
+    CHECK(share(2, 0.1, 55) > 0.98);
+    CHECK(share(3, 0.01, 55) > 0.98);
+    CHECK(share(3, 0.1, 20) > 0.98);  // with a shipped winner
+  }
+
   TEST_CASE("nothing is known of other strategies, and without a patience") {
     const std::pair<const char*, double> unknown[] = {
         {"random", 55}, {"exhaustive", 55}, {"local", 55}, {"evolutionary", 55}, {"model", 0}};
