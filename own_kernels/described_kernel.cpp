@@ -121,7 +121,8 @@ std::vector<std::string> macros_of(const DescribedKernel& kernel, const Values& 
 std::vector<std::string> options_of(const DescribedKernel& kernel,
                                     const Configuration& configuration) {
   const Values values = values_of(kernel, nullptr, &configuration);
-  std::vector<std::string> options;
+  // Functions that say nothing else are the kernel's, as they are for nvcc where a host calls none.
+  std::vector<std::string> options = {"--device-as-default-execution-space"};
   for (const std::string& macro : macros_of(kernel, values, true)) options.push_back("-D" + macro);
   for (const DescribedOption& each : kernel.compiler_options) {
     if (each.condition && !each.condition->truth(values)) continue;

@@ -40,6 +40,27 @@ void print_load(const TuneReport& report, const TunerSetup& setup) {
              measuring > compiling ? "measuring" : "compiling");
 }
 
+// The share of the device's limit that a kernel of one's own reaches: the least time for its
+// operations and bytes over its time.
+double limit_share(const Work& work, double time_us, const DeviceRates& rates) {
+  return std::max(work.operations / rates.fma_gflops, work.bytes / rates.copy_gbps) * 1e-3 /
+         time_us;
+}
+
+// Cells with the rates of a winner: operations, and what these are of the device's.
+std::vector<std::string> rate_cells(const TuneReport& report, const KernelSet& kernels,
+                                    const Winner& winner, const RateColumn& rates) {
+  const double rate = rate_of(kernels, winner.problem, winner.median_us);
+  const auto share = [](double value) { return fmt::format("{:.1f}%", 100 * value); };
+  const Operation* const operation = kernels.operation_of(winner.problem);
+  if (operation == nullptr || !operation->named_sizes) {
+    return {rates.text(rate), report.rates ? share(rate / report.rates->fma_gflops) : "-"};
+  }
+  const Work work = operation->work(winner.problem);
+  return {rates.text(rate), fmt::format("{:.0f}", work.bytes / winner.median_us * 1e-3),
+          report.rates ? share(limit_share(work, winner.median_us, *report.rates)) : "-"};
+}
+
 // The status in JSON of a problem without a winner.
 const char* status_of(const ProblemResult& result) {
   if (!result.too_large.empty()) return "too_large";
@@ -65,6 +86,12 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
     if (report.rates && result.winner) {
       entry["fma_fraction"] =
           rate_of(kernels, result.problem, result.winner->median_us) / report.rates->fma_gflops;
+      const Operation& operation = *kernels.operation_of(result.problem);
+      if (operation.named_sizes) {
+        const Work work = operation.work(result.problem);
+        entry["gbps"] = work.bytes / result.winner->median_us * 1e-3;
+        entry["limit_fraction"] = limit_share(work, result.winner->median_us, *report.rates);
+      }
     }
     document["results"].push_back(std::move(entry));
   }
@@ -106,21 +133,26 @@ Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide
     times.add(result.winner->median_us);
     if (result.baseline) times.add(result.baseline->median_us);
   }
-  std::vector<std::string> header = {"size", times.title(), rates.title(), "of FMA rate"};
+  const bool is_own = kernels.templates().front().operation->named_sizes.has_value();
+  std::vector<std::string> header = {"size", times.title(), rates.title()};
+  if (is_own) header.emplace_back("GB/s");
+  header.emplace_back(is_own ? "of limit" : "of FMA rate");
   if (compared) header.insert(header.end(), {times.title("cuBLAS"), "ratio"});
   header.insert(header.end(), {"template", "configuration"});
   Table table(header);
   for (const ProblemResult& result : report.problems) {
     if (!result.winner) {
-      table.add({size_text(kernels, result.problem), "-", "-", "-"});
+      std::vector<std::string> row(header.size() - 2, "-");
+      row.front() = size_text(kernels, result.problem);
+      table.add(std::move(row));
       continue;
     }
     const Winner& winner = *result.winner;
-    const double rate = rate_of(kernels, result.problem, winner.median_us);
-    std::vector<std::string> row = {
-        size_text(kernels, winner.problem, with_math), times.text(winner.median_us),
-        rates.text(rate),
-        report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
+    std::vector<std::string> row = {size_text(kernels, winner.problem, with_math),
+                                    times.text(winner.median_us)};
+    for (std::string& cell : rate_cells(report, kernels, winner, rates)) {
+      row.push_back(std::move(cell));
+    }
     if (compared) {
       row.push_back(result.baseline ? times.text(result.baseline->median_us) : "-");
       row.push_back(result.baseline ? fmt::format("{:.3f}", result.baseline->speedup) : "-");

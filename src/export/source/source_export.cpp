@@ -64,7 +64,7 @@ std::vector<std::string> nvcc_options(const SourceRequest& request) {
                       code_traits(*request.kernel, request.problem), request.architecture);
   std::erase_if(options, [](const std::string& option) {
     return option.starts_with("-D") || option.starts_with("-arch=") || option == "-Xptxas=-v" ||
-           option == "--no-source-include";
+           option == "--no-source-include" || option == "--device-as-default-execution-space";
   });
   options.insert(options.begin(), nvcc_architecture(request));
   return options;

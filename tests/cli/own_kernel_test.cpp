@@ -1,0 +1,160 @@
+// Kernels of a user's own, from their file to the program's answers, on the CPU device.
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.hpp"
+
+namespace autotune::test {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kScale = R"(#include "factor.h"
+#pragma kernel tune(BLOCK = 32, 64) tune(PER_THREAD = 1, 2, 3) restriction(n % PER_THREAD == 0)
+#pragma kernel problem_size(n) block_size(BLOCK) grid_divisor(BLOCK * PER_THREAD)
+#pragma kernel buffers(x[n], y[n]) scalar(a = 1.5) work(operations = n)
+__global__ void scale(const float* x, float* y, int n, float a) {
+  for (int k = 0; k < PER_THREAD; ++k) {
+    const int i = (blockIdx.x * PER_THREAD + k) * BLOCK + threadIdx.x;
+    if (i < n) y[i] = factor(a) * x[i];
+  }
+}
+)";
+
+struct OwnKernel : Program {
+  std::filesystem::path file = folder.path() / "scale.cu";
+
+  explicit OwnKernel(const std::string& text = kScale) {
+    write("scale.cu", text);
+    write("factor.h", "__device__ inline float factor(float a) { return 2 * a; }\n");
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder.path() / name) << text;
+  }
+  [[nodiscard]] ProgramResult run(const std::string& command,
+                                  const std::vector<std::string>& more = {}) const {
+    return (*this)(with({command, "--kernel", file.string()}, more));
+  }
+  [[nodiscard]] Json tuned(const std::vector<std::string>& more) const {
+    const ProgramResult result =
+        run("tune", with({"--device", "cpu", "--json", "--progress", "none"}, more));
+    CAPTURE(result.err);
+    CHECK(result.exit_code == kSuccess);
+    return Json::parse(result.out);
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("a kernel of one's own") {
+  TEST_CASE("is tuned, stored, looked up, run and shown") {
+    const OwnKernel program;
+    const Json first = program.tuned({"--size", "n=1000", "--size", "n=999"});
+    CHECK(first.at("measured") == 4 + 4);  // 3 does not divide 1000, nor 2 999
+    CHECK(first.at("results").at(0).at("problem") == "scale n=1000");
+    CHECK(first.at("results").at(0).at("median_us") > 0);
+    CHECK(program.tuned({"--size", "n=1000", "--size", "n=999"}).at("measured") == 0);
+
+    const ProgramResult known = program.run("query", {"--device", "cpu", "--json"});
+    CHECK(Json::parse(known.out).at("results").size() == 2);
+    const Json exact =
+        Json::parse(program.run("query", {"--device", "cpu", "--size", "n=999", "--json"}).out);
+    CHECK(exact.at("results").at(0).at("match") == "exact");
+    const Json near =
+        Json::parse(program.run("query", {"--device", "cpu", "--size", "n=12000", "--json"}).out);
+    CHECK(near.at("results").at(0).at("match") == "nearest_size");
+    CHECK(program({"query", "--device", "cpu"}).exit_code == kNothingStored);
+    CHECK(has(program({"db", "list"}).out, "scale n=1000"));
+    CHECK(has(program.run("db").err, "a command"));
+
+    const ProgramResult ran = program.run(
+        "run", {"--device", "cpu", "--size", "n=1000", "--config", "BLOCK=64,PER_THREAD=2"});
+    CAPTURE(ran.err);
+    CHECK(ran.exit_code == kSuccess);
+    CHECK(has(ran.out, "n=1000"));
+    CHECK(has(program.run("templates").out, "scale: scale, compute capability 5.0 or newer"));
+    const ProgramResult swept =
+        program.run("sweep", {"--device", "cpu", "--size", "n=1000", "--only",
+                              "PER_THREAD=1,PER_THREAD=2", "--launches", "2"});
+    CAPTURE(swept.err);
+    CHECK(has(swept.out, "PER_THREAD=1  PER_THREAD=2"));
+    const std::string report =
+        program({"report", "--kernel", program.file.string(), "--format", "md"}).out;
+    CHECK(has(report, "n=999"));
+  }
+
+  TEST_CASE("is stale after an edit of its file or of what that includes, and not lost") {
+    const OwnKernel program;
+    const std::vector<std::string> size = {"--size", "n=96"};
+    CHECK(program.tuned(size).at("measured") == 6);
+    const auto match = [&] {
+      const ProgramResult found =
+          program.run("query", {"--device", "cpu", "--size", "n=96", "--json"});
+      return Json::parse(found.out).at("results").at(0).at("match").get<std::string>();
+    };
+    CHECK(match() == "exact");
+    program.write("factor.h", "__device__ inline float factor(float a) { return 3 * a; }\n");
+    CHECK(match() == "exact_stale");
+    program.write("factor.h", "__device__ inline float factor(float a) { return 2 * a; }\n");
+    CHECK(match() == "exact");
+    std::filesystem::rename(program.file, program.folder.path() / "other.cu");
+    std::filesystem::copy(program.folder.path() / "other.cu", program.file);
+    CHECK(match() == "exact");
+  }
+
+  TEST_CASE("is written as source for nvcc") {
+    const OwnKernel program;
+    const std::filesystem::path folder = program.folder.path() / "source";
+    const ProgramResult result =
+        program.run("export", {"--source", "--arch", "sm_90", "--size", "n=1000", "--config",
+                               "BLOCK=64,PER_THREAD=2", "--output", folder.string()});
+    CAPTURE(result.err);
+    CHECK(result.exit_code == kSuccess);
+    std::ostringstream text;
+    text << std::ifstream(folder / "scale_1000.cu").rdbuf();
+    CHECK(has(text.str(), "#define PER_THREAD 2\n"));
+    CHECK(has(text.str(), "dim3(8, 1, 1), dim3(64, 1, 1)"));
+    CHECK(has(text.str(), "float scalar0 = 1.5;"));
+    CHECK(has(text.str(), "cudaError_t scale_1000(const void* x, void* y, cudaStream_t stream)"));
+  }
+
+  TEST_CASE("whose result is wrong is never a winner") {
+    std::string text = kScale;
+    text.insert(text.find("__global__"), "#pragma kernel tune(WRONG = 0, 1)\n");
+    text.insert(text.rfind("  }\n}"), "    if (WRONG == 1 && i == 7) y[i] += 1;\n");
+    const OwnKernel program(text);
+    const Json document = program.tuned({"--size", "n=96"});
+    CHECK(document.at("statuses").at("wrong_result") == 6);
+    CHECK(has(document.at("results").at(0).at("configuration").dump(), "\"WRONG\":0"));
+  }
+
+  TEST_CASE("that is asked for wrongly gets one line, and nothing is stored") {
+    const OwnKernel program;
+    const auto refused = [&](const std::vector<std::string>& arguments, const std::string& says) {
+      const ProgramResult result = program(arguments);
+      CAPTURE(result.err);
+      CHECK(result.exit_code == kUsage);
+      CHECK(lines(result.err) == 1);
+      CHECK(has(result.err, says));
+    };
+    const std::string file = program.file.string();
+    refused({"tune", "--kernel", file}, "--size is missing");
+    refused({"tune", "--kernel", file, "--size", "m=1"}, "scale has no size 'm': its sizes are n");
+    refused({"tune", "--kernel", file, "--size", "n=0"}, "'n=0' must be NAME=N");
+    refused({"tune", "--kernel", file, "--size", "n=4,n=5"}, "size 'n' is given twice");
+    refused({"tune", "--kernel", file, "--sizes", "100"}, "sizes have names");
+    refused({"tune", "--kernel", file, "--size", "n=4", "--math", "tf32"}, "leave it out");
+    refused({"tune", "--size", "n=4"}, "sizes of products are given by --sizes");
+    refused({"tune", "--kernel", file + ":other", "--size", "n=4"}, "no kernel 'other'");
+    refused({"tune", "--kernel", "/no/file.cu", "--size", "n=4"}, "cannot be read");
+    refused({"export", "--kernel", file, "--size", "n=4", "--bundle", "b", "--arch", "sm_90"},
+            "bundles hold products");
+    refused({"sweep", "--kernel", file, "--size", "n=4"}, "--only must name");
+    CHECK_FALSE(std::filesystem::exists(program.database));
+  }
+}
+
+}  // namespace autotune::test
