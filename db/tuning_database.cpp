@@ -363,10 +363,11 @@ RemovedCounts TuningDatabase::remove_all() {
 }
 
 RemovedCounts TuningDatabase::prune(const std::function<bool(const TrialScope&)>& is_current,
-                                    const std::function<bool(const Problem&)>& is_known) {
+                                    const std::function<bool(const Problem&)>& is_known,
+                                    const std::function<bool(const Problem&)>& is_foreign) {
   Implementation& self = *implementation_;
   RemovedCounts counts;
-  self.write([&] { counts = prune_results(self.database, is_current, is_known); });
+  self.write([&] { counts = prune_results(self.database, is_current, is_known, is_foreign); });
   return counts;
 }
 

@@ -257,9 +257,12 @@ class TuningDatabase : public ResultReader {
   // Removes all trials, winners and completed requests, also those that cannot be read.
   RemovedCounts remove_all();
   // Removes trials of scopes that are not current, trials that cannot be read, all but the last of
-  // the others of a configuration, and the results of problems that are not known. One transaction.
-  RemovedCounts prune(const std::function<bool(const TrialScope&)>& is_current,
-                      const std::function<bool(const Problem&)>& is_known);
+  // the others of a configuration, and the results of problems that are not known. Problems that
+  // are foreign keep their trials, whatever the scope. One transaction.
+  RemovedCounts prune(
+      const std::function<bool(const TrialScope&)>& is_current,
+      const std::function<bool(const Problem&)>& is_known,
+      const std::function<bool(const Problem&)>& is_foreign = [](const Problem&) { return false; });
   // Gives the space of removed rows back. For a moment it takes twice the file's size.
   void shrink();
 

@@ -22,16 +22,15 @@ std::int64_t count_changes(SQLite::Database& database, const char* text, const V
   return statement.exec();
 }
 
-// The rows of problems that are not known, or whose keys are none.
-std::vector<std::int64_t> unknown_problems(SQLite::Database& database,
-                                           const std::function<bool(const Problem&)>& is_known) {
+// The rows of problems, of which keys that cannot be read are none.
+std::vector<std::int64_t> problems_where(
+    SQLite::Database& database, const std::function<bool(const std::optional<Problem>&)>& holds) {
   SQLite::Statement select(database, "SELECT id, key FROM problem");
-  std::vector<std::int64_t> unknown;
+  std::vector<std::int64_t> rows;
   while (select.executeStep()) {
-    const std::optional<Problem> problem = problem_from(select.getColumn(1));
-    if (!problem || !is_known(*problem)) unknown.push_back(select.getColumn(0));
+    if (holds(problem_from(select.getColumn(1)))) rows.push_back(select.getColumn(0));
   }
-  return unknown;
+  return rows;
 }
 
 // The trials of a scope that cannot be read, and those that were made again. Only a trial that can
@@ -98,15 +97,31 @@ RemovedCounts remove_all_results(SQLite::Database& database) {
 
 RemovedCounts prune_results(SQLite::Database& database,
                             const std::function<bool(const TrialScope&)>& is_current,
-                            const std::function<bool(const Problem&)>& is_known) {
+                            const std::function<bool(const Problem&)>& is_known,
+                            const std::function<bool(const Problem&)>& is_foreign) {
   RemovedCounts counts;
-  for (const std::int64_t problem : unknown_problems(database, is_known)) {
+  const std::vector<std::int64_t> unknown =
+      problems_where(database, [&](const std::optional<Problem>& problem) {
+        return !problem || (!is_known(*problem) && !is_foreign(*problem));
+      });
+  std::string foreign = "[";
+  for (const std::int64_t problem :
+       problems_where(database, [&](const std::optional<Problem>& problem) {
+         return problem && is_foreign(*problem);
+       })) {
+    foreign += (foreign.size() > 1 ? "," : "") + std::to_string(problem);
+  }
+  foreign += "]";
+  for (const std::int64_t problem : unknown) {
     counts.trials += count_changes(database, "DELETE FROM trial WHERE problem = ?", problem);
     counts.winners += count_changes(database, "DELETE FROM winner WHERE problem = ?", problem);
   }
   for (const StoredScope& scope : select_scopes(database, {})) {
     if (!is_current(scope.scope)) {
-      counts.trials += count_changes(database, "DELETE FROM trial WHERE scope = ?", scope.id);
+      counts.trials += count_changes(database,
+                                     "DELETE FROM trial WHERE scope = ? AND problem NOT IN"
+                                     " (SELECT value FROM json_each(?))",
+                                     scope.id, foreign);
       continue;
     }
     for (const std::int64_t trial : needless_trials(database, scope)) {

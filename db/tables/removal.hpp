@@ -21,6 +21,7 @@ namespace autotune {
 // Implements TuningDatabase::prune().
 [[nodiscard]] RemovedCounts prune_results(SQLite::Database& database,
                                           const std::function<bool(const TrialScope&)>& is_current,
-                                          const std::function<bool(const Problem&)>& is_known);
+                                          const std::function<bool(const Problem&)>& is_known,
+                                          const std::function<bool(const Problem&)>& is_foreign);
 
 }  // namespace autotune

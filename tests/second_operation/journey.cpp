@@ -83,7 +83,7 @@ void check_commands(const KernelSet& kernels, const std::string& database, const
   CHECK(std::ranges::count(trials.text, '\n') == 1 + kConfigurations);
   const std::vector<std::string> prune = {"db", "prune", "--db", database};
   CHECK(printed(kernels, prune).text.starts_with("0 trials, 0 winners removed"));
-  CHECK(printed(built_in_kernels(), prune).text.starts_with("7 trials, 1 winner removed"));
+  CHECK(printed(built_in_kernels(), prune).text.starts_with("0 trials, 0 winners removed"));
 }
 
 // Query lists the operation's results in every form.

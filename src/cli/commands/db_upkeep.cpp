@@ -167,7 +167,14 @@ int run_db_prune(const DbOptions& options) {
   const std::int64_t before = database.stats().bytes;
   const RemovedCounts counts = database.prune(
       [&](const TrialScope& scope) { return is_current(options.kernels(), scope); },
-      [&](const Problem& problem) { return options.kernels().operation_of(problem) != nullptr; });
+      [&](const Problem& problem) { return options.kernels().operation_of(problem) != nullptr; },
+      // Results of a kernel of the user's own are not for another program to judge.
+      [&](const Problem& problem) {
+        return std::ranges::none_of(options.kernels().templates(),
+                                    [&](const KernelTemplate& kernel) {
+                                      return kernel.operation->name == problem.operation();
+                                    });
+      });
   database.shrink();
   fmt::print("{} removed, {} of {} bytes given back\n", text_of(counts),
              before - database.stats().bytes, before);

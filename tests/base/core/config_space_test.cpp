@@ -34,12 +34,13 @@ std::vector<TuningParameter> letters(std::size_t count, std::size_t values) {
   return parameters;
 }
 
-// The sum of some parameters must not be a multiple of `divisor`.
+// The sum of some parameters, the second one twice and so on, must not be a multiple of `divisor`.
 Constraint no_multiple(std::vector<std::string> names, std::int64_t divisor) {
   return {"no_multiple_of_" + std::to_string(divisor), "",
           [names, divisor](const Configuration& c) {
             std::int64_t sum = 0;
-            for (const std::string& name : names) sum += c.at(name);
+            std::int64_t weight = 1;
+            for (const std::string& name : names) sum += weight++ * c.at(name);
             return sum % divisor != 0;
           },
           names};
