@@ -69,7 +69,6 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .macros = on_problem(std::move(gemm.macros)),
       .tensor_products = on_problem(std::move(gemm.tensor_products)),
       .first_choice = on_problem(std::move(gemm.first_choice)),
-      .only_named = gemm.only_named,
       .configuration_capability = std::move(gemm.configuration_capability),
       .takes_tensor_maps = gemm.takes_tensor_maps,
       .copying_threads = gemm.copying_threads,

@@ -35,7 +35,6 @@ struct GemmTemplate {
   std::function<std::vector<std::string>(const GemmProblem&)> macros = {};
   std::function<TensorProducts(const GemmProblem&)> tensor_products = {};
   std::function<bool(const GemmProblem&)> first_choice = {};
-  bool only_named = false;
   std::function<int(const Configuration&)> configuration_capability = {};
   bool takes_tensor_maps = false;
   bool takes_prepared_operands = false;  // A and B, behind its other arguments

@@ -30,7 +30,7 @@ std::vector<const KernelTemplate*> KernelSet::for_device(const DeviceInfo& devic
       device.is_cpu() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
   std::vector<const KernelTemplate*> result;
   for (const KernelTemplate& kernel : templates_) {
-    if (!kernel.only_named && runs_on(kernel, capability)) result.push_back(&kernel);
+    if (runs_on(kernel, capability)) result.push_back(&kernel);
   }
   return result;
 }

@@ -19,9 +19,8 @@ class KernelSet {
   [[nodiscard]] const std::vector<KernelTemplate>& templates() const { return templates_; }
   // nullptr when there is none of that name.
   [[nodiscard]] const KernelTemplate* find(std::string_view name) const;
-  // The templates to try on a device where none is named: all that it can run but those that are
-  // `only_named`. On the CPU device, whose times say nothing about a GPU, only the templates that
-  // run on any GPU.
+  // The templates to try on a device where none is named: all that it can run. On the CPU
+  // device, whose times say nothing about a GPU, only the templates that run on any GPU.
   [[nodiscard]] std::vector<const KernelTemplate*> for_device(const DeviceInfo& device) const;
   // The operation that has a problem; nullptr when no template's operation does.
   [[nodiscard]] const Operation* operation_of(const Problem& problem) const;

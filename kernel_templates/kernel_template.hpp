@@ -59,7 +59,7 @@ struct TiledLaunch {
   std::int64_t copying_threads = 0;  // of a block
 };
 
-// What tensor cores multiply, by the rate of the multiplication. BF16 has the rate of FP16.
+// What tensor cores multiply, by the rate of the multiplication.
 enum class TensorInput : std::uint8_t { fp16, tf32 };
 
 // The arithmetic of a kernel that multiplies on tensor cores.
@@ -111,9 +111,6 @@ struct KernelTemplate {
   std::function<TensorProducts(const Problem&)> tensor_products = {};
   // Problems for which its default goes before those of other templates, where nothing is known.
   std::function<bool(const Problem&)> first_choice = {};
-  // True: on the data that searches measure another template is always faster, so it is tried only
-  // where it is named. See KernelSet::for_device.
-  bool only_named = false;
   // The compute capability that a configuration needs, where that is more than the template does.
   std::function<int(const Configuration&)> configuration_capability = {};
   // True: geometry() asks for tensor maps where tensors are aligned. See LaunchGeometry.

@@ -1,4 +1,4 @@
-// The common part of the descriptions of templates that multiply planes of FP16 or BF16
+// The common part of the descriptions of templates that multiply planes of FP16
 // (device/multiply_planes.cuh): names for their parameters, the launch geometry, the cost model.
 #pragma once
 
@@ -28,7 +28,7 @@ struct PlaneProducts {
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
 
-  // planes: of an operand, 1 to 3.
+  // planes: of an operand, 1 or 2.
   [[nodiscard]] LaunchGeometry geometry(const GemmProblem& problem, std::int64_t planes) const;
 
   // Returns the cycles of the busiest SM, with those of a k_tile of all its blocks and of what a

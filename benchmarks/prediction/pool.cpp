@@ -31,8 +31,7 @@ class Pool {
 
   void add(const Winner& winner) {
     const KernelTemplate* kernel = kernels_.find(winner.template_name);
-    if (kernel == nullptr || kernel->only_named) return;
-    if (kernel->space_version != winner.space_version) return;
+    if (kernel == nullptr || kernel->space_version != winner.space_version) return;
     GemmProblem problem = gemm_problem(winner.problem);
     problem.math = math_;
     if (!computes(*kernel, problem)) return;

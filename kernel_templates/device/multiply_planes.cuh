@@ -1,5 +1,5 @@
-// The work of the kernel that computes C = alpha * op(A) * op(B) + beta * C from planes of FP16 or
-// BF16 (device/planes.cuh).
+// The work of the kernel that computes C = alpha * op(A) * op(B) + beta * C from planes of FP16
+// (device/planes.cuh).
 #pragma once
 
 // Elements of K after which the sums of high * high are promoted: 32 or 64, a k_tile.
@@ -52,13 +52,12 @@ __device__ __forceinline__ void accumulate_one_product(const Pipeline& pipeline,
   pipeline.release(last);
 }
 
-// The same with three or six products. The sums of high * high are promoted after PROMOTE_K
+// The same with three products. The sums of high * high are promoted after PROMOTE_K
 // elements of K, while the tensor cores compute the corrections.
 __device__ __forceinline__ void accumulate_with_corrections(const Pipeline& pipeline,
                                                             PipelineState& state, unsigned k_tiles,
                                                             float (&sums)[kSums]) {
-  static_assert(kStages > kPlanes,
-                "a k_tile's first plane arrives before the last one is released");
+  static_assert(kStages > 2, "a k_tile's first plane arrives before the last one is released");
   const unsigned own_a = threadIdx.x / 128 * 64 * kRowBytes;
   float high[kSums], corrections[kSums];
 #pragma unroll
@@ -67,9 +66,7 @@ __device__ __forceinline__ void accumulate_with_corrections(const Pipeline& pipe
   unsigned last = 0;  // stage of the k_tile before
   const auto release_last = [&] {
     pipeline.release(last);
-    const unsigned second = last + 1 == kStages ? 0 : last + 1;
-    pipeline.release(second);
-    if (kPlanes == 3) pipeline.release(second + 1 == kStages ? 0 : second + 1);
+    pipeline.release(last + 1 == kStages ? 0 : last + 1);
   };
 #pragma unroll 1
   for (unsigned k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -104,10 +101,9 @@ __device__ __forceinline__ void accumulate_with_corrections(const Pipeline& pipe
         const unsigned long long b = next_b[plane] + along;
         wgmma(corrections, a, high_b + along, 1);
         wgmma(corrections, high_a + along, b, 1);
-        if (kPlanes == 3 && plane == 1) wgmma(corrections, a, b, 1);
         wgmma_commit();
       }
-      wgmma_wait<kPlanes - 1>();  // for high * high
+      wgmma_wait<1>();  // for high * high
       pin(high);
 #pragma unroll
       for (int i = 0; i < kSums; ++i) sums[i] += high[i];
@@ -197,7 +193,7 @@ __device__ __forceinline__ void multiply_planes(const float* __restrict__ a,
 #else
       // Ahead, unless the sums and descriptors leave no registers for the words.
       constexpr int kAllSums = (PRODUCTS == 1 ? 1 : 3) * kSums;
-      constexpr bool kLoadsAhead = kPlanes < 3 && kRegisters >= kAllSums + 40;
+      constexpr bool kLoadsAhead = kRegisters >= kAllSums + 40;
       ScaledEpilogue<kStoredN>::Words words;
       if (kLoadsAhead) words = epilogue.load_words(row, column);
       accumulate(pipeline, state, work.end - work.begin, sums);

@@ -1,20 +1,17 @@
-// FP32 operands as planes of FP16 or BF16, for kernels that multiply them with tensor cores
+// FP32 operands as planes of FP16, for kernels that multiply them with tensor cores
 // (compute capability 9.0). Each row of op(A) and each column of op(B) is scaled by a power of two
 // that brings its greatest magnitude to [2^14, 2^15). For kernels with three products it is then
 // split into FP16:
 //   x = (high + 2^-12 * low) * 2^exponent, with 22 bits of x
 // for elements down to 2^-29 of the greatest magnitude; the error of smaller ones is at most 2^-51
 // of it. Kernels with one product have the plane `high` alone, with 11 bits of x for elements down
-// to 2^-28 of the greatest magnitude; the error of smaller ones is at most 2^-39 of it. For kernels
-// with six products the greatest magnitude is in [2^50, 2^51), and x is split into BF16:
-//   x = (high + middle + low) * 2^exponent, with all 24 bits of x;
-// where elements are at least 2^-98 of the greatest magnitude, their products do not underflow.
-// Elements that lost bits, or that are smaller than that, are counted: a row with many of them is
-// not to be computed from its planes (see last_split), and neither is one with an infinity or NaN.
+// to 2^-28 of the greatest magnitude; the error of smaller ones is at most 2^-39 of it. Elements
+// that lost bits are counted: a row with many of them is not to be computed from its planes (see
+// last_split), and neither is one with an infinity or NaN.
 // With a short K, all elements below 2^-10 of the greatest magnitude are counted (has_even_rows).
 // Plain C++ compilers see an empty header.
 //
-// The kernel defines PRODUCTS before it includes this file: the products of planes, 1, 3 or 6, that
+// The kernel defines PRODUCTS before it includes this file: the products of planes, 1 or 3, that
 // it computes for one of FP32.
 #pragma once
 
@@ -24,11 +21,11 @@
 
 namespace autotune_device {
 
-constexpr int kPlanes = PRODUCTS == 1 ? 1 : PRODUCTS == 3 ? 2 : 3;  // of an operand
-constexpr int kPlaneK = 64;                                         // elements of K in a k_tile
-constexpr int kSplitThreads = 256;                                  // of a block, at most
-constexpr int kSplitBlocks = 8;                                     // of a cluster
-constexpr float kLowScale = kPlanes == 3 ? 1 : 0x1p-12F;            // of all planes but `high`
+constexpr int kPlanes = PRODUCTS == 1 ? 1 : 2;  // of an operand
+constexpr int kPlaneK = 64;                     // elements of K in a k_tile
+constexpr int kSplitThreads = 256;              // of a block, at most
+constexpr int kSplitBlocks = 8;                 // of a cluster
+constexpr float kLowScale = 0x1p-12F;           // of the plane `low`
 // The word of a row: its exponent plus kExponentBias, above that the number of its elements that
 // lost bits, and kNotFinite if it has an infinity or NaN.
 constexpr unsigned kExponentBits = 10;
@@ -55,7 +52,7 @@ __device__ __forceinline__ unsigned last_split(unsigned k) {
 // one contiguous piece. Beyond K there are zeros; beyond the rows anything.
 struct Planes {
   unsigned* words;       // of the rows; 256 more may be read behind the last
-  unsigned short* high;  // the other planes are plane_elements() behind each other
+  unsigned short* high;  // the plane `low` is plane_elements() behind it
   unsigned rows, k_tiles;
 
   __device__ __forceinline__ Planes(void* memory, long long rows_of_operand, long long k)
@@ -99,25 +96,16 @@ struct OperandPlanes {
   }
 };
 
-// Rounds two values to the planes' type, in one word.
+// Rounds two values to FP16, in one word.
 __device__ __forceinline__ unsigned pack2(float first, float second) {
   unsigned packed;
-  if constexpr (kPlanes == 3) {
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
-  } else {
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
-  }
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
   return packed;
 }
 __device__ __forceinline__ void unpack2(unsigned packed, float& first, float& second) {
-  if constexpr (kPlanes == 3) {
-    first = __uint_as_float(packed << 16);
-    second = __uint_as_float(packed & 0xffff0000U);
-  } else {
-    asm("{\n.reg .f16 x, y;\nmov.b32 {x, y}, %2;\ncvt.f32.f16 %0, x;\ncvt.f32.f16 %1, y;\n}"
-        : "=f"(first), "=f"(second)
-        : "r"(packed));
-  }
+  asm("{\n.reg .f16 x, y;\nmov.b32 {x, y}, %2;\ncvt.f32.f16 %0, x;\ncvt.f32.f16 %1, y;\n}"
+      : "=f"(first), "=f"(second)
+      : "r"(packed));
 }
 
 // Splits two scaled values into one word of each plane.
@@ -160,7 +148,7 @@ __device__ __forceinline__ unsigned order_of(float x) {
 __device__ __forceinline__ int scale_exponent(unsigned greatest) {
   if (greatest == 0) return 0;
   const int exponent = static_cast<int>(greatest >> 23) - 127;
-  constexpr int kScaled = kPlanes == 3 ? 50 : 14;
+  constexpr int kScaled = 14;
   return exponent < kScaled - 126 ? 126 : kScaled - exponent;
 }
 // Returns the word of such a row if no element lost bits.
@@ -169,10 +157,10 @@ __device__ __forceinline__ unsigned word_of(unsigned greatest) {
   return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
 }
 // Returns the limit of order_of() below which an element of a row is counted. Two planes hold 22
-// bits of the elements from there on, and one plane 11. With three planes, products of high and low
-// are then multiples of 2^-126. With the greatest scale, no element has more bits than the planes.
+// bits of the elements from there on, and one plane 11. With the greatest scale, no element has more
+// bits than the planes.
 __device__ __forceinline__ unsigned count_limit(float scale, unsigned k) {
-  constexpr float kLeast = kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f;
+  constexpr float kLeast = kPlanes == 1 ? 0x1p-14f : 0x1p-15f;
   const float scaled = has_even_rows(k) ? 0x1p4f : scale == 0x1p126f ? 0 : kLeast;
   // The limit is compared with elements that are not scaled, because the scale turns the smallest
   // ones into zeros, which are not counted.

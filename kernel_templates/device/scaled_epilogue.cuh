@@ -113,13 +113,9 @@ struct ScaledEpilogue {
 
   // Returns whether the scale is moderate: sums can be multiplied by two such scales in turn as if
   // by their product. They are multiples of 2^-60 and at most 2^51, so that nothing underflows.
-  // With three planes they are at most 2^123, and where the first product underflows, so does the
-  // second.
   static __device__ __forceinline__ bool has_moderate_scale(unsigned word) {
-    constexpr int kLeast = kPlanes == 3 ? -100 : -60;
-    constexpr int kGreatest = kPlanes == 3 ? 0 : 30;
     const int exponent = exponent_of(word);
-    return exponent >= kLeast && exponent <= kGreatest;
+    return exponent >= -60 && exponent <= 30;
   }
   // Returns whether a factor can be multiplied by such a scale exactly.
   static __device__ __forceinline__ bool is_moderate_factor(float factor) {

@@ -1,9 +1,8 @@
 // Matrix instructions of a warpgroup: 64 rows of A times 64 to 256 columns of B, with operands of
-// FP16 or BF16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0
-// alone). Plain C++ compilers see an empty header.
+// FP16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0 alone). Plain
+// C++ compilers see an empty header.
 //
-// The kernel defines PRODUCTS before it includes this file: with 6, operands are BF16. PROMOTE_K
-// is the number of elements of K that a call multiplies: 32 or 64.
+// PROMOTE_K is the number of elements of K that a call multiplies: 32 or 64.
 #pragma once
 
 #ifdef __CUDACC__
@@ -91,13 +90,8 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
                                                    ", 6;\n" WGMMA_STEP(registers, columns, "a", \
                                                                        "b", "one") "}"
 #endif
-#if PRODUCTS == 6
-#define WGMMA_TYPES ".f32.bf16.bf16 "
-#else
-#define WGMMA_TYPES ".f32.f16.f16 "
-#endif
-#define WGMMA_STEP(registers, columns, a, b, add)                                            \
-  "wgmma.mma_async.sync.aligned.m64n" columns "k16" WGMMA_TYPES "{" registers "}, " a ", " b \
+#define WGMMA_STEP(registers, columns, a, b, add)                                          \
+  "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32.f16.f16 {" registers "}, " a ", " b \
   ", " add ", 1, 1, 0, 0;\n"
 
 // Starts sums = (add ? sums : 0) + the products of PROMOTE_K elements of K. A thread's sums are

@@ -3,7 +3,6 @@
 // Plain C++ compilers see an empty header.
 #pragma once
 
-#define PRODUCTS 3  // of which wgmma.cuh declares instructions with FP16
 #ifndef PROMOTE_K
 #define PROMOTE_K 32
 #endif

@@ -23,9 +23,11 @@ struct UpkeepProgram : Program {
 
   static Problem square(std::int64_t size) { return GemmProblem{.m = size, .n = size, .k = size}; }
 
-  void add(const std::string& name, const Problem& problem, int count,
-           const std::string& source = "") const {
-    const KernelTemplate& kernel = *built_in_kernels().find(name);
+  // of: a template of this program; the trials are of that, unless `name` is another.
+  void add(const std::string& of, const Problem& problem, int count, const std::string& source = "",
+           std::string name = "") const {
+    const KernelTemplate& kernel = *built_in_kernels().find(of);
+    if (name.empty()) name = of;
     const TrialScope scope = {"sm_90 test",
                               name,
                               kernel.space_version,
@@ -154,6 +156,32 @@ TEST_SUITE("upkeep of the database") {
     program.add("gemm_tiled", Problem::parse(other), 3);
     CHECK(program({"db", "rm", "--all"}).out == "23 trials, 0 winners removed\n");
     CHECK(program({"db", "rm", "--all"}).exit_code == kNothingStored);
+  }
+
+  TEST_CASE("results of a template that is gone are kept, listed and exported, never answered") {
+    const UpkeepProgram program;
+    program.add("gemm_tiled", UpkeepProgram::square(64), 2, "", "gemm_gone");
+    Winner winner;
+    winner.device_class = "sm_90 test";
+    winner.device_label = "Test GPU";
+    winner.template_name = "gemm_gone";
+    winner.problem = UpkeepProgram::square(64);
+    winner.median_us = 1;
+    winner.measured_at = "9999";
+    TuningDatabase::open(program.database).put_winners({&winner, 1});
+    CHECK(has(program({"db", "list"}).out, "gemm_gone"));
+    CHECK(has(program({"query", "--device", "Test GPU", "--sizes", "64", "--top", "60"}).out,
+              "gemm_gone"));
+    const ProgramResult exported = program({"db", "export", "--format", "json"});
+    CHECK(exported.exit_code == kSuccess);
+    CHECK(has(exported.out, "gemm_gone"));
+    for (const char* size : {"64", "65"}) {
+      const ProgramResult answer = program({"query", "--device", "Test GPU", "--sizes", size});
+      CHECK(answer.exit_code == kSuccess);
+      CHECK_FALSE(has(answer.out, "gemm_gone"));
+      CHECK(has(answer.out, "gemm_tiled"));
+    }
+    CHECK(program({"db", "rm", "--template", "gemm_gone"}).out == "2 trials, 1 winner removed\n");
   }
 
   TEST_CASE("db prune removes trials of other sources of a template") {

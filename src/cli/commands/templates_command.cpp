@@ -33,10 +33,9 @@ std::string capabilities_of(const KernelTemplate& kernel) {
 }
 
 void print_template(const KernelTemplate& kernel) {
-  fmt::print("{}: {}, compute capability {}, {} of {} configurations are valid{}\n", kernel.name,
+  fmt::print("{}: {}, compute capability {}, {} of {} configurations are valid\n", kernel.name,
              kernel.operation->name, capabilities_of(kernel),
-             kernel.space.enumerate().configurations.size(), kernel.space.raw_count(),
-             kernel.only_named ? "; only searched where --template names it" : "");
+             kernel.space.enumerate().configurations.size(), kernel.space.raw_count());
   Table parameters({"parameter", "values", "meaning"});
   for (const TuningParameter& parameter : kernel.space.parameters()) {
     parameters.add(
@@ -54,7 +53,6 @@ nlohmann::ordered_json template_json(const KernelTemplate& kernel) {
                                   {"interface", kernel.space_version},
                                   {"source_hash", content_hash(kernel.source)},
                                   {"compute_capability", capabilities_of(kernel)},
-                                  {"only_named", kernel.only_named},
                                   {"configurations", kernel.space.raw_count()},
                                   {"valid", kernel.space.enumerate().configurations.size()},
                                   {"parameters", nlohmann::ordered_json::array()},

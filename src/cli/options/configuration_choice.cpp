@@ -25,16 +25,14 @@ bool has_parameters(const KernelTemplate& kernel, const Configuration& configura
                      [&](const auto& entry) { return all.contains(entry.first); });
 }
 
-// The template that is named, else gemm_tiled or the first one that has all given parameters and
-// need not be named.
+// The template that is named, else gemm_tiled or the first one that has all given parameters.
 const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
   const KernelTemplate& usual = template_or_default(choice.kernel, choice.portfolios.kernels());
   const Configuration& given = choice.configuration;
   if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
   const auto& all = choice.portfolios.kernels().templates();
-  const auto other = std::ranges::find_if(all, [&](const KernelTemplate& kernel) {
-    return !kernel.only_named && has_parameters(kernel, given);
-  });
+  const auto other = std::ranges::find_if(
+      all, [&](const KernelTemplate& kernel) { return has_parameters(kernel, given); });
   return other == all.end() ? usual : *other;
 }
 
