@@ -38,7 +38,8 @@ function(autotune_embed_packed target name file)
 endfunction()
 
 # Every kernel_templates/<name>.cu needs a <name>.cpp that defines
-# `autotune::KernelTemplate autotune::make_<name>(std::string_view source)`; this writes the list.
+# `std::vector<autotune::KernelTemplate> autotune::make_<name>(std::string_view source)`, the templates
+# with that source; this writes the list.
 function(autotune_generate_template_registry target)
   file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernel_templates/*.cu)
   list(SORT files)
@@ -47,8 +48,8 @@ function(autotune_generate_template_registry target)
   set(index 0)
   foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME_WE)
-    string(APPEND declarations "KernelTemplate make_${name}(std::string_view source);\n")
-    string(APPEND entries "    result.push_back(make_${name}(embedded_kernel_sources()[${index}].text));\n")
+    string(APPEND declarations "std::vector<KernelTemplate> make_${name}(std::string_view source);\n")
+    string(APPEND entries "    add(make_${name}(embedded_kernel_sources()[${index}].text));\n")
     math(EXPR index "${index} + 1")
   endforeach()
   configure_file(${PROJECT_SOURCE_DIR}/cmake/template_registry.cpp.in

@@ -7,7 +7,7 @@
 
 namespace autotune {
 
-KernelTemplate make_gemm_simt(std::string_view source);
+std::vector<KernelTemplate> make_gemm_simt(std::string_view source);
 
 namespace {
 
@@ -262,8 +262,8 @@ Configuration default_configuration(const DefaultConfigurations& defaults,
 
 }  // namespace
 
-KernelTemplate make_gemm_simt(std::string_view source) {
-  return kernel_template(
+std::vector<KernelTemplate> make_gemm_simt(std::string_view source) {
+  return {kernel_template(
       {.name = "gemm_simt",
        .space_version = 3,
        .source = source,
@@ -282,7 +282,7 @@ KernelTemplate make_gemm_simt(std::string_view source) {
            },
        .options = register_level_option,
        .knows_alignment = true,
-       .launch_parameters = {kSplit, kRaster}});
+       .launch_parameters = {kSplit, kRaster}})};
 }
 
 }  // namespace autotune

@@ -7,7 +7,7 @@
 
 namespace autotune {
 
-KernelTemplate make_gemm_skinny(std::string_view source);
+std::vector<KernelTemplate> make_gemm_skinny(std::string_view source);
 
 namespace {
 
@@ -157,8 +157,8 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 }  // namespace
 
-KernelTemplate make_gemm_skinny(std::string_view source) {
-  return kernel_template(
+std::vector<KernelTemplate> make_gemm_skinny(std::string_view source) {
+  return {kernel_template(
       {.name = "gemm_skinny",
        .space_version = 2,
        .source = source,
@@ -175,7 +175,7 @@ KernelTemplate make_gemm_skinny(std::string_view source) {
              constexpr std::int64_t kVeryFew = 4;
              return std::min(problem.m, problem.n) <= kVeryFew;
            },
-       .launch_parameters = {kSplit}});
+       .launch_parameters = {kSplit}})};
 }
 
 }  // namespace autotune

@@ -9,7 +9,7 @@
 
 namespace autotune {
 
-KernelTemplate make_gemm_tf32(std::string_view source);
+std::vector<KernelTemplate> make_gemm_tf32(std::string_view source);
 
 namespace {
 
@@ -174,8 +174,8 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 }  // namespace
 
-KernelTemplate make_gemm_tf32(std::string_view source) {
-  return kernel_template(
+std::vector<KernelTemplate> make_gemm_tf32(std::string_view source) {
+  return {kernel_template(
       {.name = "gemm_tf32",
        .space_version = 1,
        .source = source,
@@ -203,7 +203,7 @@ KernelTemplate make_gemm_tf32(std::string_view source) {
              return problem.math == Math::tf32 && std::min(problem.m, problem.n) > kSkinny;
            },
        .knows_alignment = true,
-       .launch_parameters = {{.name = "SPLIT_K", .least = 0}, kRaster}});
+       .launch_parameters = {{.name = "SPLIT_K", .least = 0}, kRaster}})};
 }
 
 }  // namespace autotune

@@ -9,7 +9,7 @@
 
 namespace autotune {
 
-KernelTemplate make_gemm_tf32_wgmma(std::string_view source);
+std::vector<KernelTemplate> make_gemm_tf32_wgmma(std::string_view source);
 
 namespace {
 
@@ -149,8 +149,8 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 }  // namespace
 
-KernelTemplate make_gemm_tf32_wgmma(std::string_view source) {
-  return kernel_template(
+std::vector<KernelTemplate> make_gemm_tf32_wgmma(std::string_view source) {
+  return {kernel_template(
       {.name = "gemm_tf32_wgmma",
        .space_version = 1,
        .source = source,
@@ -176,7 +176,7 @@ KernelTemplate make_gemm_tf32_wgmma(std::string_view source) {
        .copying_threads = kCopyThreads,
        .architecture_specific = true,
        .knows_alignment = true,
-       .launch_parameters = {{.name = "SPLIT_K", .least = 0}, kRaster}});
+       .launch_parameters = {{.name = "SPLIT_K", .least = 0}, kRaster}})};
 }
 
 }  // namespace autotune

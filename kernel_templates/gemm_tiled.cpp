@@ -7,7 +7,7 @@
 
 namespace autotune {
 
-KernelTemplate make_gemm_tiled(std::string_view source);
+std::vector<KernelTemplate> make_gemm_tiled(std::string_view source);
 
 namespace {
 
@@ -156,17 +156,17 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 }  // namespace
 
-KernelTemplate make_gemm_tiled(std::string_view source) {
-  return kernel_template({.name = "gemm_tiled",
-                          .space_version = 1,
-                          .source = source,
-                          .space = ConfigSpace(parameters(), constraints()),
-                          .min_compute_capability = 50,
-                          .supports = [](const GemmProblem&) { return true; },
-                          .default_configuration = default_configuration,
-                          .geometry = geometry,
-                          .shared_bytes = shared_bytes,
-                          .tile_shape = tile_shape});
+std::vector<KernelTemplate> make_gemm_tiled(std::string_view source) {
+  return {kernel_template({.name = "gemm_tiled",
+                           .space_version = 1,
+                           .source = source,
+                           .space = ConfigSpace(parameters(), constraints()),
+                           .min_compute_capability = 50,
+                           .supports = [](const GemmProblem&) { return true; },
+                           .default_configuration = default_configuration,
+                           .geometry = geometry,
+                           .shared_bytes = shared_bytes,
+                           .tile_shape = tile_shape})};
 }
 
 }  // namespace autotune

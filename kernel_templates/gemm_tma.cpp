@@ -8,7 +8,7 @@
 
 namespace autotune {
 
-KernelTemplate make_gemm_tma(std::string_view source);
+std::vector<KernelTemplate> make_gemm_tma(std::string_view source);
 
 namespace {
 
@@ -166,8 +166,8 @@ constexpr double kMany = 1500.0 * 1500;
 
 }  // namespace
 
-KernelTemplate make_gemm_tma(std::string_view source) {
-  return kernel_template(
+std::vector<KernelTemplate> make_gemm_tma(std::string_view source) {
+  return {kernel_template(
       {.name = "gemm_tma",
        .space_version = 3,
        .source = source,
@@ -189,7 +189,7 @@ KernelTemplate make_gemm_tma(std::string_view source) {
        .architecture_specific = true,
        .options = register_level_option,
        .knows_alignment = true,
-       .launch_parameters = {kSplit, kRaster}});
+       .launch_parameters = {kSplit, kRaster}})};
 }
 
 }  // namespace autotune
