@@ -193,8 +193,8 @@ constexpr int kBuffers = maximum(STAGES * kStage, kExchanged);
 constexpr int kSharedElements = kBuffers + Cluster::kSharedElements;
 using SideM = Side<RESULTS_M, LANES_M, OperandA::kSharedKMajor>;
 using SideN = Side<RESULTS_N, kLanesN, OperandB::kSharedKMajor>;
-using FragmentA = Fragment<OperandA, SideM, RESULTS_M>;
-using FragmentB = Fragment<OperandB, SideN, RESULTS_N>;
+using FragmentA = LaneFragment<OperandA, SideM, RESULTS_M>;
+using FragmentB = LaneFragment<OperandB, SideN, RESULTS_N>;
 using Position = LanePosition<SideM, SideN>;
 
 // Adds the products of the first k_end elements of K, counted from where the operands begin, to the
@@ -291,18 +291,18 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
   if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
   const long long all_tiles =
       products.tiles_of_row(static_cast<long long>(tiles.along_m) * tiles.along_n);
-  const WorkPartition partition(all_tiles, k);
+  const BlockShares partition(all_tiles, k);
 
   // Computes one tile, or adds this block's part of it to the parts of other blocks.
   const auto compute = [&](const WorkTile& work) {
     const unsigned product = products.product(work.tile);
-    const TileCoordinates at(products.in_product(work.tile), tiles);
-    const TileSpan in_m(at.along_m, kTileM, m);
-    const TileSpan in_n(at.along_n, kTileN, n);
-    const long long first_k = work.first_k();
+    const unsigned tile = products.in_product(work.tile);
+    const TileSpan in_m(tiles.row_of(tile), kTileM, m);
+    const TileSpan in_n(tiles.column_of(tile), kTileN, n);
+    const long long first_k = work.first_k(BLOCK_K);
     OperandA operand_a(products.a(a, product), lda, m, in_m.first, first_k);
     OperandB operand_b(products.b(b, product), ldb, n, in_n.first, first_k);
-    const int k_count = static_cast<int>(work.k_end(k) - first_k);
+    const int k_count = static_cast<int>((SPLIT_K == 1 ? k : work.k_end(BLOCK_K, k)) - first_k);
     Sums sums = {};
     // The second block of a cluster may have no elements of K.
     const int positive = CLUSTER > 1 && k_count < 1 ? 1 : k_count;
@@ -325,10 +325,10 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
     epilogue.store(results, first, in_m, in_n, STAGE_EPILOGUE ? shared : nullptr);
   };
 
-  TileScheduler scheduler(partition);
-  WorkTile work = scheduler.first();
+  WorkTiles work_tiles(partition);
+  WorkTile work = work_tiles.first();
   do {
     compute(work);
     if (SPLIT_K == 0) __syncthreads();  // all threads have read shared memory
-  } while (scheduler.next(work));
+  } while (work_tiles.next(work));
 }

@@ -82,6 +82,7 @@
 #include "device/grid_dependency.cuh"
 #include "device/magnitudes.cuh"
 #include "device/mma.cuh"
+#include "device/recompute.cuh"
 #include "device/scale_alone.cuh"
 #include "device/sync.cuh"
 #include "device/vector.cuh"
@@ -332,27 +333,12 @@ struct Epilogue {
   // The same for two rows. All of their results are computed, because they share what they load.
   __device__ __forceinline__ void compute_rows(float* sums, long long row, long long column) const {
     float again[4 * kFragmentsN] = {};
-    const float* at_a = a + (TRANSPOSE_A ? row : row * lda);
-    const float* at_b = b + (TRANSPOSE_B ? column * ldb : column);
     const int rows_left = m - row < 16 ? static_cast<int>(m - row) : 16;
     const int columns_left = n - column < WARP_N ? static_cast<int>(n - column) : WARP_N;
-#pragma unroll 1
-    for (long long left = k; left > 0; --left) {
-      float of_a[2];
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-        of_a[i] = 8 * i < rows_left ? at_a[8 * i * (TRANSPOSE_A ? 1 : lda)] : 0;
-#pragma unroll
-      for (int i = 0; i < 2 * kFragmentsN; ++i) {
-        const int offset = i / 2 * 8 + i % 2;
-        const float of_b = offset < columns_left ? at_b[offset * (TRANSPOSE_B ? ldb : 1)] : 0;
-        float* const of_column = again + i / 2 * 4 + i % 2;
-        of_column[0] = multiply_add(of_a[0], of_b, of_column[0]);
-        of_column[2] = multiply_add(of_a[1], of_b, of_column[2]);
-      }
-      at_a += TRANSPOSE_A ? lda : 1;
-      at_b += TRANSPOSE_B ? 1 : ldb;
-    }
+    const long long to_row = TRANSPOSE_A ? 1 : lda, to_column = TRANSPOSE_B ? ldb : 1;
+    add_chains({a + row * to_row, to_row, TRANSPOSE_A ? lda : 1, 0, rows_left},
+               {b + column * to_column, to_column, TRANSPOSE_B ? 1 : ldb, 0, columns_left}, k,
+               again);
 #pragma unroll
     for (int i = 0; i < 4 * kFragmentsN; ++i) sums[i] = is_finite(sums[i]) ? sums[i] : again[i];
   }

@@ -54,6 +54,7 @@
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/magnitudes.cuh"
+#include "device/recompute.cuh"
 #include "device/scale_alone.cuh"
 #include "device/tf32_pipeline.cuh"
 #include "device/tma.cuh"
@@ -262,27 +263,11 @@ struct Epilogue {
   template <int kCount>
   __device__ __forceinline__ void compute_again(float* sums, int row, int column) const {
     float again[kCount] = {};
-    const float* at_left = left.first + row * (kLeftKMajor ? left.ld : 1);
-    const float* at_right = right.first + column * (kRightKMajor ? right.ld : 1);
-#pragma unroll 1
-    for (int i = k; i > 0; --i) {
-      float of_left[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        of_left[h] = row + 8 * h < left.rows ? at_left[8 * h * (kLeftKMajor ? left.ld : 1)] : 0;
-      }
-#pragma unroll
-      for (int j = 0; j < kCount / 2; ++j) {
-        const int offset = column_of(j / 2 * 4 + j % 2);
-        const float of_right =
-            column + offset < right.rows ? at_right[offset * (kRightKMajor ? right.ld : 1)] : 0;
-        float* const of_column = again + j / 2 * 4 + j % 2;
-        of_column[0] = multiply_add(of_left[0], of_right, of_column[0]);
-        of_column[2] = multiply_add(of_left[1], of_right, of_column[2]);
-      }
-      at_left += kLeftKMajor ? 1 : left.ld;
-      at_right += kRightKMajor ? 1 : right.ld;
-    }
+    const long long to_row = kLeftKMajor ? left.ld : 1, to_column = kRightKMajor ? right.ld : 1;
+    add_chains({left.first + row * to_row, to_row, kLeftKMajor ? 1 : left.ld, row, left.rows},
+               {right.first + column * to_column, to_column, kRightKMajor ? 1 : right.ld, column,
+                right.rows},
+               k, again);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) sums[i] = is_finite(sums[i]) ? sums[i] : again[i];
   }

@@ -88,8 +88,8 @@ static_assert(kSharedElements * sizeof(Accumulator) <= 227 * 1024,
               "an SM has no more shared memory");
 using SideM = Side<RESULTS_M, LANES_M, false>;
 using SideN = Side<RESULTS_N, kLanesN, false>;
-using FragmentA = Fragment<OperandA, SideM, RESULTS_M>;
-using FragmentB = Fragment<OperandB, SideN, RESULTS_N>;
+using FragmentA = LaneFragment<OperandA, SideM, RESULTS_M>;
+using FragmentB = LaneFragment<OperandB, SideN, RESULTS_N>;
 using Position = LanePosition<SideM, SideN>;
 
 // The buffer that a producer fills next or a consumer reads next. Producers and consumers go
@@ -237,17 +237,17 @@ struct Task {
 
   __device__ __forceinline__ Task(const WorkTile& work, const ProductBatch& products,
                                   const TileGrid& tiles, long long m, long long n, long long k)
-      : Task(work, products.product(work.tile),
-             TileCoordinates(products.in_product(work.tile), tiles), m, n, k) {}
+      : Task(work, products.product(work.tile), tiles.row_of(products.in_product(work.tile)),
+             tiles.column_of(products.in_product(work.tile)), m, n, k) {}
 
  private:
-  __device__ __forceinline__ Task(const WorkTile& work, unsigned of_product,
-                                  const TileCoordinates& at, long long m, long long n, long long k)
+  __device__ __forceinline__ Task(const WorkTile& work, unsigned of_product, unsigned row,
+                                  unsigned column, long long m, long long n, long long k)
       : product(of_product),
-        in_m(at.along_m, kTileM, m),
-        in_n(at.along_n, kTileN, n),
-        first_k(work.first_k()) {
-    const long long k_end = work.k_end(k);
+        in_m(row, kTileM, m),
+        in_n(column, kTileN, n),
+        first_k(work.first_k(BLOCK_K)) {
+    const long long k_end = SPLIT_K == 1 ? k : work.k_end(BLOCK_K, k);
     // The second block of a cluster may have no elements of K.
     k_count = CLUSTER > 1 && k_end < first_k ? 0 : static_cast<int>(k_end - first_k);
   }
@@ -272,9 +272,9 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
   if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
   const long long all_tiles =
       products.tiles_of_row(static_cast<long long>(tiles.along_m) * tiles.along_n);
-  const WorkPartition partition(all_tiles, k);
-  TileScheduler scheduler(partition);
-  WorkTile work = scheduler.first();
+  const BlockShares partition(all_tiles, k);
+  WorkTiles work_tiles(partition);
+  WorkTile work = work_tiles.first();
 
   cluster.wait_init();
   griddep_wait(static_cast<int>(work.end));
@@ -291,7 +291,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
                       OperandB(map_b, products.in_map_b(task.product), products.b(b, task.product),
                                ldb, n, task.in_n.first, task.first_k),
                       task.k_count);
-      } while (scheduler.next(work));
+      } while (work_tiles.next(work));
       cp_async_wait_all();
     }
     return;
@@ -318,5 +318,5 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
                    ALIGNED        ? nullptr
                    : SPLIT_K == 0 ? shared + kBuffers + kBarriers
                                   : shared);
-  } while (scheduler.next(work));
+  } while (work_tiles.next(work));
 }

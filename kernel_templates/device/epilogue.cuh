@@ -10,27 +10,6 @@
 
 namespace autotune_device {
 
-// The tiles of C: their number along each side, and how many rows of tiles consecutive blocks work
-// on at a time, column by column.
-struct TileGrid {
-  unsigned along_m, along_n, raster;
-};
-
-// The row and column, in tiles, of the tile with a given number.
-struct TileCoordinates {
-  unsigned along_m, along_n;
-
-  __device__ __forceinline__ TileCoordinates(unsigned tile, const TileGrid& grid) {
-    const unsigned in_rows = grid.raster * grid.along_n;
-    const unsigned first_row = tile / in_rows * grid.raster;
-    const unsigned in_group = tile % in_rows;
-    const unsigned rows_left = grid.along_m - first_row;
-    const unsigned rows = rows_left < grid.raster ? rows_left : grid.raster;
-    along_m = first_row + in_group % rows;
-    along_n = in_group / rows;
-  }
-};
-
 // The rows or columns of C that a tile covers. The last tile along a side is moved back to end with
 // the matrix, so that its copies need no bounds checks; the rows or columns that it then shares
 // with its neighbour are stored by the neighbour.

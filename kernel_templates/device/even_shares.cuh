@@ -1,5 +1,6 @@
-// Clusters of CLUSTER blocks, side by side along M, that divide the k_tiles of all tiles evenly.
-// How many clusters there are is left to the launch.
+// The tiles of C in the order in which blocks take them, and persistent blocks, or clusters of CLUSTER
+// blocks side by side along M, that divide the k_tiles of all tiles evenly. How many clusters there
+// are is left to the launch.
 #pragma once
 
 #include "sync.cuh"
@@ -11,7 +12,40 @@ __device__ __forceinline__ unsigned cluster_rank() {
   return CLUSTER > 1 ? blockIdx.x % CLUSTER : 0;
 }
 
-// The division of the k_tiles of all tiles among the clusters.
+// The tiles of C: their number along each side, in clusters where those have a tile each, and how
+// many rows of tiles consecutive ones work on at a time, column by column.
+struct TileGrid {
+  unsigned along_m, along_n, raster;
+
+  // Return the row and the column of a tile, in tiles.
+  __device__ __forceinline__ unsigned row_of(unsigned tile) const {
+    return first_row(tile) + in_group(tile) % rows(tile);
+  }
+  __device__ __forceinline__ unsigned column_of(unsigned tile) const {
+    return in_group(tile) / rows(tile);
+  }
+  // Sets the first row and column of the block's tile of a cluster's.
+  __device__ __forceinline__ void place(unsigned tile, int tile_m, int tile_n, int& row,
+                                        int& column) const {
+    row = static_cast<int>((row_of(tile) * CLUSTER + cluster_rank()) * tile_m);
+    column = static_cast<int>(column_of(tile) * tile_n);
+  }
+
+ private:
+  __device__ __forceinline__ unsigned first_row(unsigned tile) const {
+    return tile / (raster * along_n) * raster;
+  }
+  __device__ __forceinline__ unsigned in_group(unsigned tile) const {
+    return tile % (raster * along_n);
+  }
+  __device__ __forceinline__ unsigned rows(unsigned tile) const {
+    const unsigned left = along_m - first_row(tile);
+    return left < raster ? left : raster;
+  }
+};
+
+// The division of the k_tiles of all tiles among the clusters: they take whole tiles in turn, and
+// share the remaining ones evenly.
 struct WorkPartition {
   unsigned k_tiles;  // of a tile
   unsigned whole;    // the first tiles, which clusters take in turn
@@ -26,9 +60,7 @@ struct WorkPartition {
     const unsigned rest = tiles % clusters, idle = clusters - rest;
     const bool saves = static_cast<unsigned long long>(idle) * k_tiles >= kLeastSaved * clusters;
     if (tiles > clusters) whole = saves && rest <= clusters / 8 * 7 ? tiles - rest : tiles;
-    const unsigned shared_k_tiles = (tiles - whole) * k_tiles;
-    share = shared_k_tiles / clusters;
-    longer = shared_k_tiles % clusters;
+    share_behind_whole(tiles);
   }
   // Returns the first k_tile of a cluster's share, counted from the first shared tile's first.
   __device__ __forceinline__ unsigned begin(unsigned cluster) const {
@@ -39,14 +71,33 @@ struct WorkPartition {
     const unsigned of_longer = longer * (share + 1);
     return k_tile < of_longer ? k_tile / (share + 1) : longer + (k_tile - of_longer) / share;
   }
+
+ protected:
+  __device__ __forceinline__ WorkPartition(unsigned k_tiles_of_tile)
+      : k_tiles(k_tiles_of_tile), whole(0), clusters(gridDim.x / CLUSTER) {}
+  __device__ __forceinline__ void share_behind_whole(unsigned tiles) {
+    const unsigned shared_k_tiles = (tiles - whole) * k_tiles;
+    share = shared_k_tiles / clusters;
+    longer = shared_k_tiles % clusters;
+  }
 };
 
 // The k_tiles [begin, end) of a tile.
 struct WorkTile {
   unsigned tile, begin, end;
+
+  __device__ __forceinline__ long long first_k(int block_k) const {
+    return static_cast<long long>(begin) * block_k;
+  }
+  // Returns the end of the k_tiles in elements of K, at most k.
+  __device__ __forceinline__ long long k_end(int block_k, long long k) const {
+    const long long whole = static_cast<long long>(end) * block_k;
+    return whole > k ? k : whole;
+  }
 };
 
-// The sequence of this cluster's work tiles.
+// The sequence of this cluster's work tiles. Nothing is divided after the first one, because a
+// division takes more registers than the copying threads of gemm_tma have.
 class TileScheduler {
  public:
   __device__ __forceinline__ explicit TileScheduler(const WorkPartition& partition)
@@ -60,22 +111,36 @@ class TileScheduler {
     left_ = partition.begin(next_whole_ + 1) - first;
   }
 
+  // Returns the first work tile of a cluster that has one.
+  __device__ __forceinline__ WorkTile first() {
+    return next_whole_ < whole_ ? whole_tile() : shared_tile();
+  }
   // Sets `work` to the next work tile; returns false when there is none.
   __device__ __forceinline__ bool next(WorkTile& work) {
     if (next_whole_ < whole_) {
-      work = {next_whole_, 0, k_tiles_};
-      next_whole_ += clusters_;
+      work = whole_tile();
       return true;
     }
     if (left_ == 0) return false;
-    work = {tile_, begin_, begin_ + left_ < k_tiles_ ? begin_ + left_ : k_tiles_};
-    left_ -= work.end - work.begin;
-    begin_ = 0;
-    ++tile_;
+    work = shared_tile();
     return true;
   }
 
- private:
+ protected:
+  __device__ __forceinline__ explicit TileScheduler(unsigned k_tiles) : k_tiles_(k_tiles) {}
+  __device__ __forceinline__ WorkTile whole_tile() {
+    const WorkTile work{next_whole_, 0, k_tiles_};
+    next_whole_ += clusters_;
+    return work;
+  }
+  __device__ __forceinline__ WorkTile shared_tile() {
+    const WorkTile work{tile_, begin_, begin_ + left_ < k_tiles_ ? begin_ + left_ : k_tiles_};
+    left_ -= work.end - work.begin;
+    begin_ = 0;
+    ++tile_;
+    return work;
+  }
+
   unsigned k_tiles_, whole_, clusters_, next_whole_, tile_, begin_, left_;
 };
 
@@ -138,22 +203,5 @@ __device__ __forceinline__ bool add_parts(int* counters, float* parts,
   }
   return true;
 }
-
-// The tiles of C: their number along each side in clusters, and how many rows of them are taken
-// side by side.
-struct TileGrid {
-  unsigned along_m, along_n, raster;
-
-  // Sets the first row and column of the block's tile.
-  __device__ __forceinline__ void place(unsigned tile, int tile_m, int tile_n, int& row,
-                                        int& column) const {
-    const unsigned in_rows = raster * along_n;
-    const unsigned first = tile / in_rows * raster;
-    const unsigned in_group = tile % in_rows;
-    const unsigned rows = along_m - first < raster ? along_m - first : raster;
-    row = static_cast<int>(((first + in_group % rows) * CLUSTER + cluster_rank()) * tile_m);
-    column = static_cast<int>(in_group / rows * tile_n);
-  }
-};
 
 }  // namespace autotune_device

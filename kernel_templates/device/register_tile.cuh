@@ -44,7 +44,7 @@ struct Side {
 // shared memory keeps the operand K-major. Operand has the type Element, the constant kSharedKMajor
 // and the function shared_offset(row, k).
 template <typename Operand, typename Side, int kResults>
-struct Fragment {
+struct LaneFragment {
   static constexpr int kDepth = Operand::kSharedKMajor ? kVectorElements : 1;
   typename Operand::Element at[kDepth][kResults];
 

@@ -2,6 +2,7 @@
 // does, and how their partial sums are added.
 #pragma once
 
+#include "even_shares.cuh"
 #include "register_tile.cuh"
 #include "sync.cuh"
 #include "tile_parameters.cuh"
@@ -50,157 +51,93 @@ __device__ __forceinline__ void add_slices(Accumulator* results, Accumulator* sh
   }
 }
 
-// Counts tiles and k_tiles. Blocks that share evenly have fewer than 2^32 k_tiles to share
-// (may_share_evenly in template_support.hpp), and 64-bit divisions are slow and take many
-// registers.
+// The division of the k_tiles of all tiles among the blocks, and the work tiles of this block.
 #if SPLIT_K == 0
+// Blocks that share evenly have fewer than 2^32 k_tiles to share (may_share_evenly in
+// template_support.hpp), and 64-bit divisions are slow and take many registers.
 using Count = unsigned;
-#else
-using Count = long long;
-#endif
+using WorkTiles = TileScheduler;
 
-// The division of the k_tiles of all tiles among the blocks. With SPLIT_K > 1 each tile has the
-// same number of blocks to itself. With SPLIT_K == 0 the blocks first take whole tiles in turn; the
-// tiles that remain when not every block can have another one are shared evenly: each block gets a
-// range of k_tiles that may extend from one tile into the next. Where many blocks would meet in a
-// tile, one whole tile per block is shared as well; otherwise it is not, since blocks at different
-// k find less of their operands in the L2 cache.
-struct WorkPartition {
-  static constexpr int kBlocksPerTile = 6;  // that are too many in one tile
-
-  Count k_tiles_per_tile;
-  Count first_shared;  // the first tile that blocks share; 0 unless SPLIT_K == 0
-  Count share;         // SPLIT_K == 0: k_tiles of a block; the first `longer` blocks have one more.
-  Count longer;        // Otherwise: blocks of a tile, and 0
-
-  __device__ __forceinline__ WorkPartition(long long tiles, long long k) {
-    k_tiles_per_tile = static_cast<Count>(k - 1) / BLOCK_K + 1;
-    first_shared = 0;
-    if (SPLIT_K != 0) {
-      share = gridDim.x / static_cast<unsigned>(tiles);
-      longer = 0;
-      return;
-    }
-    const Count blocks = gridDim.x;
-    const Count rest = static_cast<Count>(tiles) % blocks;
-    first_shared = static_cast<Count>(tiles) - rest;
-    if (rest > 0 && kBlocksPerTile * rest < blocks && first_shared > 0) first_shared -= blocks;
-    const Count shared_k_tiles = (static_cast<Count>(tiles) - first_shared) * k_tiles_per_tile;
-    share = shared_k_tiles / blocks;
-    longer = shared_k_tiles % blocks;
-  }
-
-  // Returns the first k_tile of a block's share, counted from the first shared tile's first.
-  __device__ __forceinline__ Count begin(Count block) const {
-    if (SPLIT_K == 0) return block * share + (block < longer ? block : longer);
-    // 32 bits, since 64-bit divisions are slow.
-    const auto blocks = static_cast<unsigned>(share);
-    const auto k_tiles = static_cast<unsigned>(k_tiles_per_tile);
-    const unsigned part = static_cast<unsigned>(block) % blocks;
-    const unsigned more = k_tiles % blocks;  // the first parts have one k_tile more
-    return tile_of(block) * k_tiles_per_tile + part * (k_tiles / blocks) +
-           (part < more ? part : more);
+// The blocks first take whole tiles in turn; the tiles that remain when not every block can have
+// another one are shared evenly: each block gets a range of k_tiles that may extend from one tile
+// into the next. Where many blocks would meet in a tile, one whole tile per block is shared as well;
+// otherwise it is not, since blocks at different k find less of their operands in the L2 cache.
+struct BlockShares : WorkPartition {
+  __device__ __forceinline__ BlockShares(long long all, long long k)
+      : WorkPartition(static_cast<unsigned>(k - 1) / BLOCK_K + 1) {
+    constexpr int kBlocksPerTile = 6;  // that are too many in one tile
+    const auto tiles = static_cast<unsigned>(all);
+    const unsigned rest = tiles % clusters;
+    whole = tiles - rest;
+    if (rest > 0 && kBlocksPerTile * rest < clusters && whole > 0) whole -= clusters;
+    share_behind_whole(tiles);
   }
 
   // Returns the tile in which a block's share begins.
   __device__ __forceinline__ Count tile_of(Count block) const {
-    if (SPLIT_K == 0) return first_shared + begin(block) / k_tiles_per_tile;
-    return static_cast<unsigned>(block) / static_cast<unsigned>(share);
+    return whole + begin(block) / k_tiles;
   }
-
   // Return the block whose share has the first or the last k_tile of a tile.
   __device__ __forceinline__ Count first_block(Count tile) const {
-    return SPLIT_K == 0 ? block_of((tile - first_shared) * k_tiles_per_tile) : tile * share;
+    return cluster_of((tile - whole) * k_tiles);
   }
   __device__ __forceinline__ Count last_block(Count tile) const {
-    return SPLIT_K == 0 ? block_of((tile - first_shared + 1) * k_tiles_per_tile - 1)
-                        : (tile + 1) * share - 1;
-  }
-
-  // Returns the block that has a k_tile, counted from the first shared tile, with SPLIT_K == 0.
-  __device__ __forceinline__ Count block_of(Count k_tile) const {
-    const Count of_longer = longer * (share + 1);
-    return k_tile < of_longer ? k_tile / (share + 1) : longer + (k_tile - of_longer) / share;
+    return cluster_of((tile - whole + 1) * k_tiles - 1);
   }
 };
+#else
+using Count = long long;
 
-// The k_tiles [begin, end) of a tile.
-struct WorkTile {
-  unsigned tile, begin, end;
+// Each tile has the same number of blocks, `share`, to itself.
+struct BlockShares {
+  static constexpr Count whole = 0;  // tiles that no blocks share
 
-  __device__ __forceinline__ long long first_k() const {
-    return static_cast<long long>(begin) * BLOCK_K;
+  Count k_tiles;  // of a tile
+  Count share;
+
+  __device__ __forceinline__ BlockShares(long long tiles, long long k)
+      : k_tiles(static_cast<Count>(k - 1) / BLOCK_K + 1),
+        share(gridDim.x / static_cast<unsigned>(tiles)) {}
+
+  // Returns the first k_tile of a block's share, counted from the first tile's first.
+  __device__ __forceinline__ Count begin(Count block) const {
+    // 32 bits, since 64-bit divisions are slow.
+    const auto blocks = static_cast<unsigned>(share);
+    const auto all = static_cast<unsigned>(k_tiles);
+    const unsigned part = static_cast<unsigned>(block) % blocks;
+    const unsigned more = all % blocks;  // the first parts have one k_tile more
+    return tile_of(block) * k_tiles + part * (all / blocks) + (part < more ? part : more);
   }
-  // Returns the end of the k_tiles in elements of K, at most k.
-  __device__ __forceinline__ long long k_end(long long k) const {
-    const long long whole = static_cast<long long>(end) * BLOCK_K;
-    return SPLIT_K == 1 || whole > k ? k : whole;
+  __device__ __forceinline__ Count tile_of(Count block) const {
+    return static_cast<unsigned>(block) / static_cast<unsigned>(share);
   }
+  __device__ __forceinline__ Count first_block(Count tile) const { return tile * share; }
+  __device__ __forceinline__ Count last_block(Count tile) const { return (tile + 1) * share - 1; }
 };
 
-// The sequence of this block's work tiles: more than one with SPLIT_K == 0 alone. Nothing is
-// divided after the first work tile, because a 64-bit division takes more registers than the
-// copying threads of gemm_tma have. The members have 32 bits since they stay in registers during a
-// tile.
-class TileScheduler {
+// The one work tile of this block.
+class WorkTiles : TileScheduler {
  public:
-  __device__ __forceinline__ explicit TileScheduler(const WorkPartition& partition)
-      : k_tiles_per_tile_(static_cast<unsigned>(partition.k_tiles_per_tile)),
-        first_shared_(static_cast<unsigned>(partition.first_shared)),
-        whole_(blockIdx.x) {
+  __device__ __forceinline__ explicit WorkTiles(const BlockShares& shares)
+      : TileScheduler(static_cast<unsigned>(shares.k_tiles)) {
     if (SPLIT_K == 1) return;
-    const Count begin = partition.begin(blockIdx.x);
-    const Count tile = partition.tile_of(blockIdx.x);
+    const Count begin = shares.begin(blockIdx.x);
+    const Count tile = shares.tile_of(blockIdx.x);
     tile_ = static_cast<unsigned>(tile);
-    begin_ =
-        static_cast<unsigned>(begin - (tile - partition.first_shared) * partition.k_tiles_per_tile);
-    left_ = static_cast<unsigned>(partition.begin(blockIdx.x + Count{1}) - begin);
+    begin_ = static_cast<unsigned>(begin - tile * shares.k_tiles);
+    left_ = static_cast<unsigned>(shares.begin(blockIdx.x + Count{1}) - begin);
   }
-
   __device__ __forceinline__ WorkTile first() {
-    if (SPLIT_K == 1) return {whole_, 0, k_tiles_per_tile_};
-    if (SPLIT_K == 0 && whole_ < first_shared_) return whole_tile();
-    return shared_tile();
+    return SPLIT_K == 1 ? WorkTile{blockIdx.x, 0, k_tiles_} : shared_tile();
   }
-
-  // Replaces `work` by the next work tile; returns false when there is none.
-  __device__ __forceinline__ bool next(WorkTile& work) {
-    if (SPLIT_K != 0) return false;
-    if (whole_ < first_shared_) {
-      work = whole_tile();
-      return true;
-    }
-    if (left_ == 0) return false;
-    work = shared_tile();
-    return true;
-  }
-
- private:
-  __device__ __forceinline__ WorkTile whole_tile() {
-    const WorkTile work{whole_, 0, k_tiles_per_tile_};
-    whole_ += gridDim.x;
-    return work;
-  }
-  __device__ __forceinline__ WorkTile shared_tile() {
-    const unsigned end = begin_ + left_ < k_tiles_per_tile_ ? begin_ + left_ : k_tiles_per_tile_;
-    const WorkTile work{tile_, begin_, end};
-    left_ -= end - begin_;
-    begin_ = 0;
-    ++tile_;
-    return work;
-  }
-
-  unsigned k_tiles_per_tile_, first_shared_;
-  unsigned whole_;         // the next tile that this block computes alone
-  unsigned tile_, begin_;  // where its share of the shared tiles continues
-  unsigned left_;          // k_tiles of that share
+  __device__ __forceinline__ bool next(WorkTile&) { return false; }
 };
+#endif
 
 // Returns the place of a block's partial sums in the workspace: one place for the first tile that
 // the block works on, another for its last tile when that is a different one.
-__device__ __forceinline__ Accumulator* partial_sums(float* workspace,
-                                                     const WorkPartition& partition, Count block,
-                                                     Count tile) {
+__device__ __forceinline__ Accumulator* partial_sums(float* workspace, const BlockShares& partition,
+                                                     Count block, Count tile) {
   const int second = SPLIT_K == 0 && partition.tile_of(block) != tile;
   return reinterpret_cast<Accumulator*>(workspace + kWorkspaceCounters) +
          (2LL * block + second) * kTileM * kTileN;
@@ -217,18 +154,18 @@ struct Parts {
   static constexpr int kWidth = minimum(kBlockResults, kVectorElements);
 
   float* workspace;
-  const WorkPartition& partition;
+  const BlockShares& partition;
   Count tile;
   Count tiles;  // that are shared
   int count;
   int group;  // parts in each group; the last group may have fewer
 
-  __device__ __forceinline__ Parts(float* memory, const WorkPartition& work, Count of_tile,
+  __device__ __forceinline__ Parts(float* memory, const BlockShares& work, Count of_tile,
                                    long long all_tiles)
       : workspace(memory),
         partition(work),
         tile(of_tile),
-        tiles(static_cast<Count>(all_tiles) - work.first_shared) {
+        tiles(static_cast<Count>(all_tiles) - work.whole) {
     count = static_cast<int>(work.last_block(tile) - work.first_block(tile) + 1) / CLUSTER;
     group = group_size(count);
   }
@@ -250,13 +187,12 @@ struct Parts {
   }
   __device__ __forceinline__ int* group_counter(int index) const {
     const Count most_parts =
-        SPLIT_K == 0 ? partition.k_tiles_per_tile / (partition.share > 0 ? partition.share : 1) + 2
-                     : count;
+        SPLIT_K == 0 ? partition.k_tiles / (partition.share > 0 ? partition.share : 1) + 2 : count;
     return reinterpret_cast<int*>(workspace) + tiles * CLUSTER +
            index_of_tile() * groups(static_cast<int>(most_parts)) + index;
   }
   __device__ __forceinline__ Count index_of_tile() const {
-    return (tile - partition.first_shared) * CLUSTER + blockIdx.x % CLUSTER;
+    return (tile - partition.whole) * CLUSTER + blockIdx.x % CLUSTER;
   }
 
   __device__ __forceinline__ Accumulator* place(int part) const {
