@@ -13,7 +13,7 @@ namespace {
 Configuration some_values(const ConfigSpace& space, const std::vector<std::string>& names,
                           std::mt19937& random) {
   std::vector<Configuration::Entry> entries;
-  for (const auto& [name, meaning, values] : space.parameters()) {
+  for (const auto& [name, meaning, values, macro] : space.parameters()) {
     if (std::find(names.begin(), names.end(), name) == names.end()) continue;
     entries.emplace_back(name, values[random() % values.size()]);
   }
