@@ -116,6 +116,23 @@ TEST_SUITE("CpuCompiler") {
     CHECK(run(apart, x, difference) == 0);
   }
 
+  TEST_CASE("kernels have vector types, mathematics and atomic functions") {
+    const CpuCompiler compiler;
+    const auto vectors = compiler.compile(
+        "probe", kernel("const float4 v = make_float4(1, alpha, 3, beta); c[0] = v.y + v.w;"), {});
+    CHECK(run(vectors, 2, 40) == 42);
+    const auto functions = compiler.compile(
+        "probe", kernel("c[0] = max(sqrtf(alpha), min(1, 2)) + exp(0.0f) + rsqrtf(beta);"), {});
+    CHECK(run(functions, 9, 4) == 4.5F);
+    const auto atomics = compiler.compile(
+        "probe",
+        kernel("int count = 5; unsigned bits = 6; c[0] = alpha; atomicAdd(c, beta);"
+               "c[0] += 10 * atomicAdd(&count, 2); c[0] += 100 * atomicMax(&count, 3);"
+               "c[0] += 1000 * atomicCAS(&bits, 6u, 1u); c[0] += 10000 * bits;"),
+        {});
+    CHECK(run(atomics, 1, 2) == 16753);
+  }
+
   TEST_CASE("errors come with the line of the kernel") {
     const CpuCompiler compiler;
     const auto compiled = compiler.compile("probe", "\n\nint broken = no_such_name;", {});
