@@ -40,13 +40,18 @@ std::string code_of(const SourceText& source, const SourceLayout& layout,
       values.push_back(kernel.template_values.at(each.name));
     }
     for (const DeclaredArgument& each : declaration.arguments) names.push_back(each.name);
-    std::string qualified;
-    for (const std::string& each : declaration.namespaces) qualified += each + "::";
+    std::string called;
+    for (const std::string& each : declaration.namespaces) called += each + "::";
+    called += declaration.name;
+    if (kernel.key == declaration.name) {  // two functions of one name have no one address
+      called += "_template";
+      put(declaration.offset + declaration.name.size(), 0, "_template");
+    }
     behind = fmt::format(
         "\n#line 1 \"{0} of autotune\"\nextern \"C\" __global__ {1} void {0}({2}) "
-        "{{\n  {3}{4}<{5}>({6});\n}}\n",
+        "{{\n  {3}<{4}>({5});\n}}\n",
         kernel.key, replaced(declaration.launch_bounds, kernel.template_values),
-        replaced(declaration.argument_list, kernel.template_values), qualified, declaration.name,
+        replaced(declaration.argument_list, kernel.template_values), called,
         fmt::join(values, ", "), fmt::join(names, ", "));
     if (!declaration.launch_bounds.empty()) {
       const Token& first = declaration.launch_bounds.front();

@@ -107,8 +107,9 @@ TEST_SUITE("a file of kernels") {
     CHECK(geometry.grid == std::array<std::int64_t, 3>{8, 1, 1});
     const std::vector<std::string> options =
         compile_options(read.kernel, configuration, code_traits(read.kernel, problem), "sm_90");
-    for (const char* expected : {"-DBLOCK=64", "-DPER_THREAD=2", "-DDOUBLE=128", "-DN2=1000000",
-                                 "--use_fast_math", "--maxrregcount=32"}) {
+    for (const char* expected :
+         {"-DBLOCK=64", "-DPER_THREAD=2", "-DDOUBLE=128", "-DN2=1000000", "--use_fast_math",
+          "--maxrregcount=32", "--device-as-default-execution-space"}) {
       CAPTURE(expected);
       CHECK(std::ranges::count(options, expected) == 1);
     }
@@ -137,6 +138,15 @@ TEST_SUITE("a file of kernels") {
         compile_options(read.kernel, usual, code_traits(read.kernel, problem), "sm_90");
     CHECK(std::ranges::count(options, "-DKERNEL_items_per_thread=1") == 1);
     CHECK(std::ranges::count(options, "-Ditems_per_thread=1") == 0);
+  }
+
+  TEST_CASE("is called by another name than a template that it is made of") {
+    const std::string code(Read("#pragma kernel tune(B = 32, 64) block_size(B) problem_size(n)\n"
+                                "#pragma kernel buffers(y[n])\n"
+                                "template <int B> __global__ void k(float* y, int n) {}\n")
+                               .kernel.source);
+    CHECK(has(code, "void k_template(float* y, int n) {}"));
+    CHECK(has(code, "void k(float * y , int n) {\n  k_template<KERNEL_B>(y, n);"));
   }
 
   TEST_CASE("has a reference: the default configuration, or another kernel") {
