@@ -38,9 +38,10 @@ class Program:
                                                  check=True).stdout
 
     def lines(self, command):
-        """The lines that a command prints in a folder with the tree's recordings."""
+        """The lines that a command prints in a folder with the tree's recordings and examples."""
         with tempfile.TemporaryDirectory() as folder:
-            os.symlink(ROOT / "tests", os.path.join(folder, "tests"))
+            for name in ("tests", "examples"):
+                os.symlink(ROOT / name, os.path.join(folder, name))
             known = {"PATH": os.environ["PATH"], "HOME": folder, "AUTOTUNE_DB": folder + "/a.db",
                      "AUTOTUNE_LIBCUDA": folder + "/no-driver"}
             known.update({name: value for name, value in os.environ.items() if name == "AUTOTUNE_NVRTC"})
