@@ -31,10 +31,9 @@ MeasureReply measured(const Gpu& gpu, WorkerService& service, const KernelTempla
   MeasureRequest request = test::request_for(problem);
   request.kernel_name = kernel.name;
   request.signature = kernel.signature(problem);
-  const gpu::CompileResult compiled =
-      gpu.nvrtc->compile(kernel.name, std::string(kernel.source),
-                         compile_options(kernel, configuration,
-                                         unpadded_traits(*kernel.operation, problem), gpu.target));
+  const gpu::CompileResult compiled = gpu.nvrtc->compile(
+      kernel.name, std::string(kernel.source),
+      compile_options(kernel, configuration, code_traits(kernel, problem), gpu.target));
   CAPTURE(compiled.log);
   REQUIRE(compiled.ok);
   request.cubin = compiled.image;

@@ -151,12 +151,11 @@ TEST_SUITE("MeasuringOnDevice") {
         test::set_problem(request, problem);
         request.kernel_name = kernel.name;
         request.signature = kernel.signature(request.problem);
-        request.cubin =
-            gpu->nvrtc
-                ->compile(kernel.name, std::string(kernel.source),
-                          compile_options(kernel, configuration,
-                                          unpadded_traits(*kernel.operation, problem), gpu->target))
-                .image;
+        request.cubin = gpu->nvrtc
+                            ->compile(kernel.name, std::string(kernel.source),
+                                      compile_options(kernel, configuration,
+                                                      code_traits(kernel, problem), gpu->target))
+                            .image;
         request.geometry = kernel.geometry(configuration, problem);
         request.timing.samples = 1;
         const MeasureReply reply = measured(*service, request);

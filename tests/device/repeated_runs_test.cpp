@@ -27,7 +27,7 @@ void check_repeated(const Gpu& gpu, const KernelTemplate& kernel, const DevicePr
   constexpr std::size_t kShare = 32;
   constexpr int kRuns = 5;
   const std::vector<Configuration> all = sampled(all_configurations(kernel, gpu.device), kShare);
-  CodeTraits traits = unpadded_traits(*kernel.operation, problem);
+  CodeTraits traits = code_traits(kernel, problem);
   traits.aligned = aligned;
   const std::vector<std::string> images = compile_all(gpu, kernel, all, traits);
   for (std::size_t i = 0; i < all.size(); ++i) {

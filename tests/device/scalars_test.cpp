@@ -50,7 +50,7 @@ class Kernels {
 
  private:
   [[nodiscard]] std::vector<std::string> compiled(const std::vector<std::string>& more) const {
-    CodeTraits traits = unpadded_traits(*kernel_.operation, problem_);
+    CodeTraits traits = code_traits(kernel_, problem_);
     traits.aligned = false;
     traits.macros.insert(traits.macros.end(), more.begin(), more.end());
     return compile_all(gpu_, kernel_, all_, traits);

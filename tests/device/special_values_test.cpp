@@ -323,7 +323,7 @@ void check_special_values(const Gpu& gpu, const KernelTemplate& kernel, const Op
   GemmProblem problem = operands.problem;
   problem.math = math;
   const std::vector<Configuration> all = sampled(all_configurations(kernel, gpu.device), kShare);
-  CodeTraits traits = unpadded_traits(*kernel.operation, problem);
+  CodeTraits traits = code_traits(kernel, problem);
   traits.aligned = false;
   const std::vector<std::string> images = compile_all(gpu, kernel, all, traits);
   for (std::size_t i = 0; i < all.size(); ++i) {

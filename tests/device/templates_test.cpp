@@ -15,6 +15,7 @@
 #include "kernel_templates/kernel_set.hpp"
 #include "tests/device/kernel_sample.hpp"
 #include "tests/device/oracle.hpp"
+#include "tests/support/computed_problem.hpp"
 
 namespace autotune {
 namespace {
@@ -97,7 +98,10 @@ void check_layout(const std::string& layout) {
   std::deque<PreparedCase> prepared;
   for (const GemmCase& gemm : cases(layout)) prepared.emplace_back(oracle, gemm);
   for (const KernelTemplate* kernel : chosen_templates(gpu->device)) {
-    CodeTraits traits = unpadded_traits(*kernel->operation, prepared.front().gemm().problem);
+    GemmProblem large{.m = 1024, .n = 1024, .k = 1024};
+    set_layout(large, layout);
+    const GemmProblem& first = prepared.front().gemm().problem;
+    CodeTraits traits = code_traits(*kernel, test::computed_by(*kernel, {first, large}));
     for (const bool aligned : {false, true}) {
       traits.aligned = aligned;
       check_template(*gpu, *kernel, traits, prepared);
@@ -120,7 +124,7 @@ void check_late_reads() {
       "STAGES=8,MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));
   const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
   const PreparedCase prepared(oracle, {problem});
-  CodeTraits traits = unpadded_traits(*kernel.operation, problem);
+  CodeTraits traits = code_traits(kernel, problem);
   // Copies by TMA overtake in another way than those by threads.
   for (const bool aligned : {true, false}) {
     traits.aligned = aligned;

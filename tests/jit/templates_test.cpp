@@ -12,6 +12,7 @@
 
 #include "core/occupancy.hpp"
 #include "kernel_templates/kernel_set.hpp"
+#include "tests/support/computed_problem.hpp"
 #include "tests/support/planted_error.hpp"
 #include "tuner/measure/gpu_service.hpp"
 
@@ -19,6 +20,8 @@ using autotune::CompileReply;
 using autotune::Configuration;
 using autotune::GemmProblem;
 using autotune::KernelTemplate;
+using autotune::test::as_computed;
+using autotune::test::computed_by;
 
 namespace {
 
@@ -140,7 +143,7 @@ void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std:
   std::vector<Configuration> chosen = sample(usable);
   if (kernel.space.raw_count() > 100'000 && target != "sm_90")
     chosen.resize(std::min<std::size_t>(4, chosen.size()));
-  autotune::CodeTraits traits = unpadded_traits(*kernel.operation, kTiny);
+  autotune::CodeTraits traits = code_traits(kernel, computed_by(kernel, {kTiny, kLarge}));
   for (const Configuration& configuration : chosen) {
     CAPTURE(to_string(configuration));
     traits.aligned = !traits.aligned;  // by turns
@@ -162,14 +165,12 @@ void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const st
     for (const std::string& layout : layouts) {
       GemmProblem problem = size;
       set_layout(problem, layout);
-      if (!kernel.supports(problem)) problem.math = autotune::Math::emulated;
-      if (!kernel.supports(problem)) problem.math = autotune::Math::tf32;
-      if (!kernel.supports(problem)) continue;
-      const Configuration configuration = kernel.default_configuration(problem);
-      CAPTURE(to_string(problem));
+      const auto computed = as_computed(kernel, problem);
+      if (!computed) continue;
+      const Configuration configuration = kernel.default_configuration(*computed);
+      CAPTURE(to_string(*computed));
       const CompileReply reply = compiler.compile(
-          kernel, compile_options(kernel, configuration,
-                                  unpadded_traits(*kernel.operation, problem), target));
+          kernel, compile_options(kernel, configuration, code_traits(kernel, *computed), target));
       check_resources(kernel, configuration, reply);
       CHECK(reply.resources.spill_bytes == 0);
     }
@@ -232,7 +233,7 @@ TEST_SUITE("templates") {
         ++turn;
         std::set<std::vector<std::string>> ways;  // by the macros that K decides
         for (const std::int64_t k : {std::int64_t{128}, kLarge.k}) {
-          GemmProblem problem = kLarge;
+          GemmProblem problem = computed_by(kernel, {kLarge});
           problem.k = k;
           set_layout(problem, turn % 2 == 0 ? "NN" : "TT");
           const std::vector<std::string> options =
