@@ -49,6 +49,14 @@ struct Section {
   std::string_view body;  // empty for a section that takes no space in the file
 };
 
+// False for the compiler's version and options, and for tables of symbols: names of functions that
+// were inlined stay in them, so a renamed one would look like other code.
+bool is_code_or_data(const Section& section) {
+  const auto type = section.header.sh_type;
+  return type != SHT_NOTE && type != SHT_SYMTAB && type != SHT_STRTAB &&
+         section.name != ".nv.info" && section.name != ".nv.callgraph";
+}
+
 std::optional<std::vector<Section>> read_sections(std::string_view image,
                                                   const Elf64_Ehdr& header) {
   if (header.e_shentsize != sizeof(Elf64_Shdr)) return std::nullopt;
@@ -163,14 +171,18 @@ std::optional<CubinInfo> read_cubin(std::string_view image) {
 
 std::string machine_code_hash(std::string_view image) {
   const auto header = read_at<Elf64_Ehdr>(image, 0);
-  if (!header || !read_cubin(image)) return content_hash(image);
+  const auto info = read_cubin(image);
+  if (!header || !info) return content_hash(image);
   FieldHasher hasher;
   hasher.add(std::int64_t{header->e_flags});
+  for (const CubinKernel& kernel : info->kernels) {
+    hasher.add(kernel.name).add(std::int64_t{kernel.registers}).add(kernel.stack_bytes);
+  }
   const std::vector<Section> sections = *read_sections(image, *header);
   for (const Section& section : sections) {
-    if (section.header.sh_type == SHT_NOTE) continue;  // the compiler's version and options
+    if (!is_code_or_data(section)) continue;
     hasher.add(section.name).add(static_cast<std::int64_t>(section.header.sh_size));
-    hasher.add(std::int64_t{section.header.sh_info}).add(section.body);
+    hasher.add(section.body);
   }
   return hasher.digest();
 }

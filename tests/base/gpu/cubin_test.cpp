@@ -24,8 +24,9 @@ std::string bytes_of(const T& value) {
 class HandMadeCubin {
  public:
   explicit HandMadeCubin(const std::string& tool_note = "", int registers = 40,
-                         const std::string& code = std::string(128, '\0')) {
-    const std::string symbol_names("\0k", 3);
+                         const std::string& code = std::string(128, '\0'),
+                         const std::string& inlined_function = "") {
+    const std::string symbol_names = std::string("\0k", 3) + inlined_function;
     const Elf64_Sym kernel{.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)};
     // Records of symbol 1.
     const std::uint32_t figures[] = {0x00082f04, 1, static_cast<std::uint32_t>(registers),
@@ -181,6 +182,12 @@ TEST_SUITE("machine_code_hash") {
     const std::string other_code(127, '\0');
     CHECK(machine_code_hash(HandMadeCubin("-v", 40, other_code + '\1').image(0x5a)) != hash);
     CHECK(machine_code_hash(HandMadeCubin("-v", 40, other_code).image(0x5a)) != hash);
+  }
+
+  TEST_CASE("leaves out the names of functions that were inlined") {
+    const std::string code(128, '\0');
+    CHECK(machine_code_hash(HandMadeCubin("-v", 40, code, "next_tile").image(0x5a)) ==
+          machine_code_hash(HandMadeCubin("-v", 40, code, "next").image(0x5a)));
   }
 
   TEST_CASE("takes bytes that are not a cubin as they are") {
