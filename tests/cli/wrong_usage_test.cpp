@@ -101,7 +101,7 @@ const std::vector<Case>& cases() {
       {{"--sizes", "64", "--db"}, 2, "--db"},
       {{"--sizes", "64", "extra"}, 2, "'extra'"},
       {{"--sizs", "64"}, 2, "did you mean --sizes?"},
-      {{"--size", "64"}, 2, "did you mean --sizes?"},
+      {{"--size", "64"}, 2, "sizes of products are given by --sizes"},
       {{"-V"}, 2, "'-V'"},
       {{"-v"}, 2, "'-v'"},
       {{"-q", "--sizes", "64"}, 2, "'-q'"},
