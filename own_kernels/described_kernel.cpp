@@ -256,4 +256,8 @@ OwnKernels::OwnKernels(const KernelFile& file, const DescribedKernel& kernel) {
   data_ = data;
 }
 
+const DescribedKernel& OwnKernels::described() const {
+  return data_->kernel;
+}
+
 }  // namespace autotune

@@ -17,6 +17,7 @@ class OwnKernels {
 
   [[nodiscard]] const KernelSet& kernels() const { return *set_; }
   [[nodiscard]] const KernelTemplate& kernel() const { return set_->templates().front(); }
+  [[nodiscard]] const DescribedKernel& described() const;
 
  private:
   struct Data;

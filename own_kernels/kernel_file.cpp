@@ -121,8 +121,9 @@ const DescribedKernel& KernelFile::kernel(const std::string& wanted) const {
 }
 
 KernelFile read_kernel_file(const std::filesystem::path& path, const KernelFileOptions& options) {
-  const auto source = std::make_shared<const SourceText>(path.filename().string(),
-                                                         read_source(path, kMaxKernelFileBytes));
+  const auto source = std::make_shared<const SourceText>(
+      path.filename().string(),
+      options.text ? *options.text : read_source(path, kMaxKernelFileBytes));
   check_text(*source);
   const SourceLayout layout = layout_of(*source);
   const std::vector<TextEdit> includes = expanded_includes(

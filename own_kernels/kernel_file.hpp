@@ -96,6 +96,7 @@ struct KernelFile {
 struct KernelFileOptions {
   std::vector<std::filesystem::path> include_folders;  // searched after the file's own
   std::vector<std::string> template_arguments;         // in the order of the template's parameters
+  std::optional<std::string> text;                     // in place of the file's
 };
 
 inline constexpr std::size_t kMaxKernelFileBytes = std::size_t{1} << 20;  // with what it includes

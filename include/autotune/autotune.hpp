@@ -24,8 +24,10 @@
 #include "autotune/error.hpp"
 #include "autotune/export.hpp"
 #include "autotune/gemm_arguments.hpp"
+#include "autotune/kernel.hpp"
 #include "autotune/match_kind.hpp"
 #include "autotune/problem.hpp"
+#include "autotune/tuning.hpp"
 #include "autotune/version.hpp"
 
 namespace autotune {
@@ -134,36 +136,6 @@ struct BestConfiguration {
   std::optional<BaselineTime> baseline;
 };
 
-// The progress of a call of tune().
-struct TuningProgress {
-  std::int64_t done = 0;   // trials, known ones included
-  std::int64_t total = 0;  // to be tried, over all problems
-  double elapsed_s = 0;
-  std::optional<double> remaining_s;  // an estimate
-  std::optional<double> best_us;      // the fastest correct launch so far, of the first problem
-};
-
-struct TuningOptions {
-  // For all problems together; it ends with whichever comes first. Neither: all configurations if
-  // they are up to 5,000, else, and on the CPU device, 30 s; a problem's search then ends once its
-  // best is estimated to have reached 98 % of what can be.
-  std::optional<double> budget_seconds = {};
-  std::optional<std::int64_t> budget_trials = {};
-  // "model", "evolutionary", "local", "random" or "exhaustive"; empty: exhaustive, or model in a
-  // budget.
-  std::string strategy = {};
-  // A winner has at most this relative error, ||result - exact||_F / ||exact||_F on uniform data in
-  // (-1, 1): above 0, below 1. Candidates are the kernels of a problem's math and of the stricter
-  // ones: with Math::tf32 all. The limit is of this search: gemm() does not know it. TuningResult
-  // says which winner keeps to it, and for which math it was measured and stored (tuned_for).
-  std::optional<double> max_error = {};
-  std::uint64_t seed = 1;
-  bool fresh = false;  // measure again what is known
-  // Called by the thread of tune(). Returns whether to go on: false ends the search after the trial
-  // in flight, and what it found is kept. An exception ends it too, and comes out of tune().
-  std::function<bool(const TuningProgress&)> progress = {};
-};
-
 struct QueryOptions {
   // As TuningOptions::max_error: asks for the fastest result that is stored or ships for this very
   // problem, in its math or a stricter one, and keeps to the limit.
@@ -176,13 +148,8 @@ struct TunedProblem {
   std::string problem_without_winner;  // why there is none; empty when there is one
 };
 
-struct TuningResult {
-  std::vector<TunedProblem> problems;            // in the order of the call
-  std::int64_t measured = 0;                     // trials made by this call
-  std::int64_t known = 0;                        // trials taken from the database
-  std::map<std::string, std::int64_t> statuses;  // of those measured: "ok", "compile_failed", ...
-  bool complete = false;        // not stopped: the same call again measures nothing
-  std::string storage_problem;  // why nothing was stored; empty when it was
+struct TuningResult : SearchSummary {
+  std::vector<TunedProblem> problems;  // in the order of the call
 };
 
 // A product whose kernel is chosen and loaded. Immutable: tune() changes no plan that was made
@@ -356,6 +323,10 @@ class AUTOTUNE_API Library {
   // StorageError as the constructor does. A default database that cannot be written to is no
   // error: see storage_problem; the results then live as long as the Library.
   TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options = {});
+
+  // A kernel of the application's own, which pragmas in a .cu file describe. Reads the file. Throws
+  // UsageError for a wrong description, with its place in the file, and with a bundle.
+  [[nodiscard]] Kernel kernel(const KernelSource& source);
 
   // Ends what MissPolicy::background does, at once and for good; calls go on with what was found.
   // The destructor does so too, whether plans are left or not.

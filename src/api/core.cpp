@@ -76,10 +76,7 @@ void check_options(const LibraryOptions& options) {
 
 std::shared_ptr<Core> Core::make(const LibraryOptions& options) {
   check_options(options);
-  // In a child its threads do not exist, and the driver must not be called.
-  return std::shared_ptr<Core>(new Core(options), [](Core* core) {
-    if (core->forks_ == fork_count()) delete core;
-  });
+  return not_destroyed_in_forks(new Core(options));
 }
 
 Core::Core(const LibraryOptions& options)
@@ -91,7 +88,7 @@ Core::Core(const LibraryOptions& options)
     const std::string problem = results_->read([](const ResultReader&) {});
     if (!problem.empty()) log_.warning("stored results are left out: {}", problem);
     cubins_.emplace(cubin_store_for_calls());
-    tuning_.emplace(portfolios_, options_, *results_, log_);
+    tuning_.emplace(options_, *results_, log_);
   } else {
     bundle_.emplace(options.bundle, portfolios_.kernels());
   }
@@ -155,7 +152,7 @@ std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {
                       .use_shipped_winners = options_.use_shipped_winners};
   work.tune = [this](const DeviceInfo& device, const TuneRequest& request,
                      const std::stop_token& stop) {
-    return tuning_->tune_beside(device, request, stop);
+    return tuning_->tune_beside(portfolios_, device, request, stop);
   };
   work.use = [this](const DeviceInfo& device, const Problem& problem) {
     backend_->choose_again(device, gemm_problem(problem));
@@ -179,8 +176,16 @@ TuningResult Core::tune(const std::vector<GemmProblem>& problems, const TuningOp
 TuningResult Core::tune_on(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
                            const TuningOptions& options) {
   if (!tuning_) throw UsageError("this Library has a bundle: one without tunes");
+  const TuneRequest request = gemm_request(problems, options, options_.use_shipped_winners);
   const BackgroundTuner::Pause pause(background_.get());
-  return tuning_->tune(device, problems, options);
+  return tuning_result(problems, tuning_->tune(portfolios_, device, request, options));
+}
+
+TuneReport Core::tune_own(const ShippedPortfolios& kernels, const TuneRequest& request,
+                          const TuningOptions& options) {
+  const DeviceInfo& device = backend().selector().device();
+  const BackgroundTuner::Pause pause(background_.get());
+  return tuning_->tune(kernels, device, request, options);
 }
 
 void Core::end_background() {

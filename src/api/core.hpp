@@ -33,6 +33,17 @@ class Core {
   }
 
   TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options);
+
+  // For kernels of the application's own, which need a Library without a bundle.
+  [[nodiscard]] bool has_bundle() const { return bundle_.has_value(); }
+  [[nodiscard]] const LibraryOptions& options() const { return options_; }
+  [[nodiscard]] const Log& log() const { return log_; }
+  [[nodiscard]] const ResultSource& results() const { return *results_; }
+  [[nodiscard]] CubinStore& cubins() { return *cubins_; }
+  // The same for the kernels of `kernels`.
+  TuneReport tune_own(const ShippedPortfolios& kernels, const TuneRequest& request,
+                      const TuningOptions& options);
+
   // Ends what the Library does besides its calls. Its plans live on.
   void end_background();
 

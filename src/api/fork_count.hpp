@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace autotune {
 
@@ -11,5 +12,14 @@ namespace autotune {
 
 // Throws UsageError unless the count is what it was when an object was made.
 void check_not_forked(std::uint32_t count);
+
+// Owns an object that is not destroyed in a process forked from this one: its threads do not exist
+// there, and the driver must not be called.
+template <typename T>
+[[nodiscard]] std::shared_ptr<T> not_destroyed_in_forks(T* object) {
+  return std::shared_ptr<T>(object, [forks = fork_count()](T* owned) {
+    if (forks == fork_count()) delete owned;
+  });
+}
 
 }  // namespace autotune

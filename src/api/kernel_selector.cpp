@@ -9,18 +9,12 @@
 
 #include "api/bundled_kernels.hpp"
 #include "api/gemm_call.hpp"
-#include "api/setup.hpp"
-#include "core/compile_target.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/choice.hpp"
 #include "select/lookup.hpp"
 
 namespace autotune {
 namespace {
-
-// In place of a compiler's build: what gemm() used last, whatever compiled it. With it a kernel is
-// found where there is no compiler to ask for its build.
-constexpr const char* kAnyBuild = "any";
 
 // Returns whether a device launches a kernel, and its workspace is a small part of the memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
@@ -107,7 +101,9 @@ KernelChoice default_choice(const KernelSet& set, const DeviceInfo& device,
 }  // namespace
 
 KernelSelector::KernelSelector(DeviceInfo device, SelectorSetup setup)
-    : device_(std::move(device)), setup_(std::move(setup)) {}
+    : device_(std::move(device)), setup_(std::move(setup)) {
+  if (setup_.cubins != nullptr) images_.emplace(device_, setup_.log, *setup_.cubins, setup_.miss);
+}
 
 DeviceQuery KernelSelector::results_of() const {
   if (setup_.results_of) return *setup_.results_of;
@@ -200,77 +196,7 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
 
 std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& traits) {
   if (setup_.bundle != nullptr) return setup_.bundle->image(device_, choice, traits);
-  CubinStore& store = *setup_.cubins;
-  const auto request_for = [&](const CodeTraits& wanted) {
-    return CompileRequest{
-        choice.kernel->name, std::string(choice.kernel->source),
-        compile_options(*choice.kernel, choice.best.configuration, wanted, device_.architecture())};
-  };
-  const auto stored = [&](const CompileRequest& request) {
-    std::optional<StoredCubin> found;
-    for (const std::string& build : {choice.compiler_build, std::string(kAnyBuild)}) {
-      if (!found && !build.empty()) {
-        found = store.find(cubin_key(build, request.source, request.options));
-      }
-    }
-    return found;
-  };
-  const CompileRequest request = request_for(traits);
-  auto found = stored(request);
-  if (const std::string problem = store.take_problem(); !problem.empty()) {
-    setup_.log.warning("compiled kernels: {}", problem);
-  }
-  if (found) return std::move(found->cubin);
-  try {
-    StoredCubin compiled = compile(request);
-    store.put(cubin_key(kAnyBuild, request.source, request.options), compiled);
-    return std::move(compiled.cubin);
-  } catch (const Error& error) {
-    // Code for any operands serves aligned ones too.
-    const bool no_compiler =
-        error.code() == ErrorCode::environment || error.code() == ErrorCode::not_tuned;
-    auto general = no_compiler && traits.aligned
-                       ? stored(request_for({traits.macros, /*aligned=*/false}))
-                       : std::nullopt;
-    if (!general) throw;
-    return std::move(general->cubin);
-  }
-}
-
-// Each thread that compiles has a compiler of its own, so that none waits for another's kernel.
-StoredCubin KernelSelector::compile(const CompileRequest& request) {
-  if (setup_.miss == MissPolicy::refuse) {
-    throw NotTunedError("the kernel is not in the cubin store, and nothing may be compiled");
-  }
-  std::unique_ptr<WorkerService> compiler;
-  {
-    const std::lock_guard lock(compilers_mutex_);
-    if (!idle_compilers_.empty()) {
-      compiler = std::move(idle_compilers_.back());
-      idle_compilers_.pop_back();
-    }
-  }
-  if (!compiler) compiler = make_service(device_);
-  const auto described =
-      std::get<DescribeCompilerReply>(compiler->handle(DescribeCompilerRequest{}));
-  if (described.build.empty()) {
-    throw EnvironmentError("the kernel is not in the cubin store, and " + described.problem);
-  }
-  CompileRequest targeted = request;
-  targeted.options.front() = architecture_option(*kernels().find(request.name),
-                                                 compile_target(device_, described.architectures));
-  auto reply = std::get<CompileReply>(compiler->handle(targeted));
-  {
-    const std::lock_guard lock(compilers_mutex_);
-    idle_compilers_.push_back(std::move(compiler));
-  }
-  if (!reply.problem.empty()) throw EnvironmentError(reply.problem);
-  if (!reply.ok) {
-    throw Error(fmt::format("{} does not compile: {}", request.name,
-                            reply.log.substr(0, reply.log.find('\n'))));
-  }
-  setup_.log.info("{} was compiled in {:.0f} ms", request.name, reply.resources.compile_ms);
-  return {std::move(reply.cubin), std::move(reply.log), reply.resources};
+  return images_->image(*choice.kernel, choice.best.configuration, traits, choice.compiler_build);
 }
 
 }  // namespace autotune

@@ -4,15 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "autotune/autotune.hpp"
 
 #include "api/background_tuner.hpp"
+#include "api/kernel_images.hpp"
 #include "api/log.hpp"
 #include "api/result_source.hpp"
 #include "core/device_info.hpp"
@@ -20,7 +18,6 @@
 #include "kernel_templates/kernel_template.hpp"
 #include "select/lookup.hpp"
 #include "select/portfolio.hpp"
-#include "tuner/worker/worker.hpp"
 
 namespace autotune {
 
@@ -78,10 +75,7 @@ class KernelSelector {
   [[nodiscard]] BestConfiguration fastest_within(double max_error,
                                                  const GemmProblem& problem) const;
 
-  // From the bundle; or from the cubin store, which needs no compiler; else compiled now, where the
-  // policy has it so. Without a compiler aligned operands may get the code for any. Throws
-  // EnvironmentError without a compiler, NotTunedError where none may be used, Error with a
-  // compiler's first words when it refuses the kernel.
+  // From the bundle, or as KernelImages has it.
   [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
@@ -93,12 +87,10 @@ class KernelSelector {
   [[nodiscard]] std::optional<KernelChoice> best_choice(const GemmProblem& problem,
                                                         Placement placement,
                                                         std::optional<double> max_error) const;
-  [[nodiscard]] StoredCubin compile(const CompileRequest& request);
 
   DeviceInfo device_;
   SelectorSetup setup_;
-  std::mutex compilers_mutex_;
-  std::vector<std::unique_ptr<WorkerService>> idle_compilers_;  // opened when first needed
+  std::optional<KernelImages> images_;  // without a bundle
 };
 
 }  // namespace autotune

@@ -4,6 +4,7 @@
 
 #include "api/core.hpp"
 #include "api/gemm_call.hpp"
+#include "api/own_kernel.hpp"
 
 namespace autotune {
 namespace {
@@ -102,6 +103,17 @@ BestConfiguration Library::query(const GemmProblem& problem, const QueryOptions&
 
 TuningResult Library::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {
   return of(core_).tune(problems, options);
+}
+
+Kernel Library::kernel(const KernelSource& source) {
+  static_cast<void>(of(core_).backend());
+  const KernelFile file = read_kernel_file(
+      source.file,
+      {.include_folders = {source.include_folders.begin(), source.include_folders.end()},
+       .template_arguments = source.template_arguments,
+       .text = source.text});
+  return Kernel(
+      not_destroyed_in_forks(new OwnKernel(core_, OwnKernels(file, file.kernel(source.name)))));
 }
 
 void Library::stop_background() {

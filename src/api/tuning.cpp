@@ -15,9 +15,19 @@
 namespace autotune {
 namespace {
 
-TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningOptions& options,
-                         bool use_shipped_winners) {
-  if (problems.empty()) throw UsageError("tune() was given no problem");
+ProgressCallback progress_callback(const TuningOptions& options, std::stop_source& stop) {
+  if (!options.progress) return {};
+  return [&report = options.progress, &stop](const TuneProgress& progress) {
+    TuningProgress mine{progress.done, progress.total, progress.elapsed_s, progress.remaining_s,
+                        std::nullopt};
+    if (!progress.best.empty()) mine.best_us = progress.best.front().us;
+    if (!report(mine)) stop.request_stop();
+  };
+}
+
+}  // namespace
+
+TuneRequest tune_request(const TuningOptions& options) {
   if (options.budget_seconds && !(*options.budget_seconds > 0)) {
     throw UsageError(
         fmt::format("budget_seconds is {}: it must be above 0", *options.budget_seconds));
@@ -26,8 +36,19 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
     throw UsageError(
         fmt::format("budget_trials is {}: it must be 1 at least", *options.budget_trials));
   }
-  check_max_error(options.max_error);
   TuneRequest request;
+  request.budget = {options.budget_seconds, options.budget_trials};
+  request.strategy = options.strategy;
+  request.seed = options.seed;
+  request.fresh = options.fresh;
+  return request;
+}
+
+TuneRequest gemm_request(const std::vector<GemmProblem>& problems, const TuningOptions& options,
+                         bool use_shipped_winners) {
+  if (problems.empty()) throw UsageError("tune() was given no problem");
+  TuneRequest request = tune_request(options);
+  check_max_error(options.max_error);
   for (const GemmProblem& problem : problems) {
     check_tunable(problem);
     const Problem row_major = problem;
@@ -40,87 +61,77 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
       request.alternatives[row_major].assign(maths.rbegin(), maths.rend());  // the strictest first
     }
   }
-  request.budget = {options.budget_seconds, options.budget_trials};
   request.max_error = options.max_error;
-  request.strategy = options.strategy;
-  request.seed = options.seed;
-  request.fresh = options.fresh;
   request.use_shipped_winners = use_shipped_winners;
   request.command = "Library::tune";
   return request;
 }
 
-ProgressCallback progress_callback(const TuningOptions& options, std::stop_source& stop) {
-  if (!options.progress) return {};
-  return [&report = options.progress, &stop](const TuneProgress& progress) {
-    TuningProgress mine{progress.done, progress.total, progress.elapsed_s, progress.remaining_s,
-                        std::nullopt};
-    if (!progress.best.empty()) mine.best_us = progress.best.front().us;
-    if (!report(mine)) stop.request_stop();
-  };
+SearchSummary summary_of(const TuneReport& report) {
+  SearchSummary summary;
+  summary.measured = report.measured;
+  summary.known = report.known;
+  for (const auto& [status, count] : report.statuses) summary.statuses[to_string(status)] = count;
+  summary.complete = report.complete;
+  summary.storage_problem = report.storage_problem;
+  return summary;
 }
 
-TunedProblem tuned_problem(const GemmProblem& asked, const TuneReport& report) {
-  const Problem row_major = asked;
+Found found_for(const TuneReport& report, const Problem& problem) {
   const auto found =
       std::find_if(report.problems.begin(), report.problems.end(),
-                   [&](const ProblemResult& result) { return result.problem == row_major; });
-  TunedProblem tuned;
-  tuned.problem = asked;
-  if (found == report.problems.end() || !found->winner) {
-    const bool is_there = found != report.problems.end();
-    tuned.problem_without_winner = is_there ? why_no_winner(*found) : "was not tuned";
-    return tuned;
-  }
-  const Winner& winner = *found->winner;
-  tuned.winner = {MatchKind::exact,
-                  winner.confirmed ? "chosen in finals" : "the best of the search",
-                  winner.template_name,
-                  winner.configuration,
-                  gemm_problem(winner.problem),
-                  winner.median_us};
-  return tuned;
+                   [&](const ProblemResult& result) { return result.problem == problem; });
+  if (found == report.problems.end()) return "was not tuned";
+  if (!found->winner) return why_no_winner(*found);
+  return *found->winner;
 }
 
-TuningResult make_result(const std::vector<GemmProblem>& problems, const TuneReport& report) {
-  TuningResult result;
-  bool any = false;
+std::string how_it_won(const Winner& winner) {
+  return winner.confirmed ? "chosen in finals" : "the best of the search";
+}
+
+TuningResult tuning_result(const std::vector<GemmProblem>& problems, const TuneReport& report) {
+  TuningResult result{summary_of(report), {}};
   for (const GemmProblem& problem : problems) {
-    result.problems.push_back(tuned_problem(problem, report));
-    any = any || result.problems.back().winner;
+    TunedProblem tuned;
+    tuned.problem = problem;
+    const Found found = found_for(report, problem);
+    if (const auto* winner = std::get_if<Winner>(&found)) {
+      tuned.winner = {MatchKind::exact,      how_it_won(*winner),           winner->template_name,
+                      winner->configuration, gemm_problem(winner->problem), winner->median_us};
+    } else {
+      tuned.problem_without_winner = std::get<std::string>(found);
+    }
+    result.problems.push_back(std::move(tuned));
   }
-  for (const ProblemResult& problem : report.problems) {
-    if (!any && !problem.too_large.empty()) throw EnvironmentError(problem.too_large);
-  }
-  result.measured = report.measured;
-  result.known = report.known;
-  for (const auto& [status, count] : report.statuses) result.statuses[to_string(status)] = count;
-  result.complete = report.complete;
-  result.storage_problem = report.storage_problem;
   return result;
 }
 
-}  // namespace
-
-TuningResult Tuning::tune(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
-                          const TuningOptions& options) {
-  const TuneRequest request = make_request(problems, options, options_.use_shipped_winners);
+TuneReport Tuning::tune(const ShippedPortfolios& portfolios, const DeviceInfo& device,
+                        const TuneRequest& request, const TuningOptions& options) {
   if (tuner_ == std::this_thread::get_id()) {
     throw UsageError("tune() was called by the progress function of tune()");
   }
   std::stop_source stop;
   TunerSetup setup = options_.worker_program.empty()
-                         ? in_process_setup(portfolios_, device)
-                         : isolated_setup(portfolios_, {device}, options_.worker_program);
-  const TuneReport report =
+                         ? in_process_setup(portfolios, device)
+                         : isolated_setup(portfolios, {device}, options_.worker_program);
+  TuneReport report =
       run(request, std::move(setup), progress_callback(options, stop), stop.get_token());
   if (!report.failure.empty()) throw EnvironmentError(report.failure);
-  return make_result(problems, report);
+  const auto& problems = report.problems;
+  const auto has_winner = [](const ProblemResult& each) { return each.winner.has_value(); };
+  const auto too_large =
+      std::ranges::find_if(problems, [](const auto& each) { return !each.too_large.empty(); });
+  if (too_large != problems.end() && std::ranges::none_of(problems, has_winner)) {
+    throw EnvironmentError(too_large->too_large);
+  }
+  return report;
 }
 
-TuneReport Tuning::tune_beside(const DeviceInfo& device, const TuneRequest& request,
-                               const std::stop_token& stop) {
-  TunerSetup setup = isolated_setup(portfolios_, {device}, options_.worker_program);
+TuneReport Tuning::tune_beside(const ShippedPortfolios& portfolios, const DeviceInfo& device,
+                               const TuneRequest& request, const std::stop_token& stop) {
+  TunerSetup setup = isolated_setup(portfolios, {device}, options_.worker_program);
   setup.compile_jobs = 1;
   setup.measuring.front().share = options_.background_share;
   return run(request, std::move(setup), {}, stop);

@@ -1,4 +1,4 @@
-// Random matrices on a GPU.
+// Random matrices and streams on a GPU.
 #pragma once
 
 #include <bit>
@@ -35,6 +35,19 @@ struct DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   void* data = nullptr;
+};
+
+// A stream that does not wait for the default one.
+class DeviceStream {
+ public:
+  DeviceStream() { succeeds(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~DeviceStream() { cudaStreamDestroy(stream_); }
+  DeviceStream(const DeviceStream&) = delete;
+  DeviceStream& operator=(const DeviceStream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
 };
 
 // From -1 to 1, with all bits of the mantissa: sums of products depend on the order of adding.

@@ -115,18 +115,6 @@ Product random_product(const GemmProblem& problem, unsigned seed) {
           .host_c = uniform_numbers(problem.m * problem.n, 101)};
 }
 
-class Stream {
- public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
 TEST_SUITE("embedding with the CUDA runtime") {
   TEST_CASE("context, device and pending error are left as they were") {
     if (!gpu_is_here()) return;
@@ -174,7 +162,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
     const Product product{{.m = 300, .n = 200, .k = 100}};
-    const Stream stream;
+    const DeviceStream stream;
     Library library(kFirst);
     library.prepare(product.problem);
     // Behind a long queue: what ran out of order would read what is not there yet.
@@ -198,7 +186,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
     Library library(kFirst);
-    const Stream stream;
+    const DeviceStream stream;
     for (const char* const layout : {"NN", "NT", "TN", "TT"}) {
       CAPTURE(layout);
       GemmProblem problem = kProblem;
@@ -237,7 +225,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
     const TemporaryStorage storage;
     const Product product = random_product(kProblem, 1);
     const Product direct = random_product(kProblem, 1);
-    const Stream stream;
+    const DeviceStream stream;
     Library library(kFirst);
     cudaGraph_t graph = nullptr;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -264,7 +252,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
   TEST_CASE("a captured product takes factors from memory each time, and leaves C for D") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
-    const Stream stream;
+    const DeviceStream stream;
     Library library(kFirst);
     for (const GemmProblem& problem : {kProblem,
                                        {.m = 64, .n = 64, .k = 65536},
@@ -324,7 +312,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
     std::vector<std::jthread> threads;
     for (std::size_t thread = 0; thread < right.size(); ++thread) {
       threads.emplace_back([&library, &right, thread] {
-        const Stream stream;
+        const DeviceStream stream;
         const Product product{{.m = 40 + static_cast<std::int64_t>(thread), .n = 50, .k = 60}};
         for (int run = 0; run < 10; ++run) product.run(library, stream);
         right[thread] = product.c.values(stream) == product.expected(10);
@@ -363,7 +351,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
     threads.clear();
     CHECK(together == alone);
 
-    const Stream stream;
+    const DeviceStream stream;
     const Product captured = random_product(deep, 0);
     library.prepare(deep, stream);
     cudaGraph_t graph = nullptr;
@@ -391,7 +379,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
       const Matrix moving(next);
       const Matrix one(values);
       const Matrix other(std::vector<float>(values.size()));
-      const Stream stream;
+      const DeviceStream stream;
       for (std::int64_t step = 0; step < n; step += 2) {
         const GemmProblem problem{.m = n, .n = n, .k = n};
         library.gemm(problem, 1, {one.data(), n}, {moving.data(), n}, 0, {other.data(), n}, stream);

@@ -1,0 +1,183 @@
+// Kernels of the application's own: tuned, chosen and launched as products are.
+//
+//   autotune::Kernel saxpy = library.kernel({"saxpy.cu"});  // with pragmas: docs/own-kernels.md
+//   saxpy.tune({{{"n", 100000}}});                          // once; kept on disk
+//   saxpy.launch(stream, 2.0F, x, y, 100000);               // as often as you like
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "autotune/configuration.hpp"
+#include "autotune/export.hpp"
+#include "autotune/gemm_arguments.hpp"
+#include "autotune/match_kind.hpp"
+#include "autotune/tuning.hpp"
+
+namespace autotune {
+
+class OwnKernel;       // the inside of a Kernel
+struct PlannedLaunch;  // the inside of a KernelPlan
+
+// Where a kernel is described.
+struct KernelSource {
+  std::string file;  // a .cu file with pragmas
+  // The kernel's name in a file that describes several. Empty: the only one that can be tuned.
+  std::string name = {};
+  // "double", "4", ...: in the order of the template's parameters. Those left out are as the file
+  // has them.
+  std::vector<std::string> template_arguments = {};
+  std::vector<std::string> include_folders = {};  // searched after the file's own
+  // The content of the file, where it is in memory: `file` is then no more than its name and the
+  // folder that it includes from. Not given: the file is read.
+  std::optional<std::string> text = {};
+};
+
+// The sizes of a problem by their names, each from 1 to 2147483647.
+using KernelSizes = std::map<std::string, std::int64_t>;
+
+// A configuration that a kernel runs with, and why.
+struct KernelConfiguration {
+  MatchKind match = MatchKind::predicted;  // predicted: the default of the file
+  std::string explanation;                 // one line
+  Configuration configuration;
+  KernelSizes tuned_for;            // others than asked for with nearest_size
+  std::optional<double> median_us;  // of one launch, as measured for tuned_for
+};
+
+struct TunedSizes {
+  KernelSizes sizes;  // as they were given
+  std::optional<KernelConfiguration> winner;
+  std::string problem_without_winner;  // why there is none; empty when there is one
+};
+
+struct KernelTuningResult : SearchSummary {
+  std::vector<TunedSizes> problems;  // in the order of the call
+};
+
+// An argument of a launch: an address, a whole number or a real one. A CUdeviceptr is given as the
+// pointer that it is.
+class LaunchArgument {
+ public:
+  enum class Kind : std::uint8_t { address = 0, whole = 1, real = 2 };
+
+  LaunchArgument(const void* address)  // NOLINT(google-explicit-constructor)
+      : address_(address) {}
+  template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+  LaunchArgument(T value)  // NOLINT(google-explicit-constructor)
+      : kind_(Kind::whole), whole_(static_cast<std::int64_t>(value)) {}
+  template <typename T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  LaunchArgument(T value)  // NOLINT(google-explicit-constructor)
+      : kind_(Kind::real), real_(value) {}
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] const void* address() const { return address_; }
+  [[nodiscard]] std::int64_t whole() const { return whole_; }
+  [[nodiscard]] double real() const {
+    return kind_ == Kind::real ? real_ : static_cast<double>(whole_);
+  }
+
+ private:
+  Kind kind_ = Kind::address;
+  const void* address_ = nullptr;
+  std::int64_t whole_ = 0;
+  double real_ = 0;
+};
+
+// A kernel that is chosen and loaded for some sizes. Immutable: tune() changes no plan that was made
+// before. A value that is cheap to copy and that any thread may use, several at once. It belongs to
+// the device and the CUDA context that were current when it was made, and keeps its kernel loaded
+// and the inside of its Library alive.
+class AUTOTUNE_API KernelPlan {
+ public:
+  // An empty plan, which can only be assigned to.
+  KernelPlan() = default;
+
+  [[nodiscard]] const KernelConfiguration& choice() const;
+
+  // Enqueues a launch on `stream` in the thread's current context and returns; on the CPU device the
+  // stream is nullptr, and it returns with the result. The arguments are those of the function, in
+  // its order: addresses for buffers, which have as many elements as the file says of these sizes,
+  // and numbers. It neither allocates, compiles nor reads files, so it may be captured into a graph;
+  // on the CPU device it locks and allocates.
+  //
+  // Throws UsageError for other arguments than the function has, a null or misaligned address, a
+  // number that is another than these sizes give, and in another CUDA context; Error, with the
+  // driver's code, for what the driver reports.
+  template <typename... Arguments>
+  void operator()(Stream stream, const Arguments&... arguments) const {
+    const std::array<LaunchArgument, sizeof...(Arguments)> values{LaunchArgument(arguments)...};
+    run(stream, values.data(), values.size());
+  }
+  // The same for arguments that are counted at run time.
+  void run(Stream stream, const LaunchArgument* arguments, std::size_t count) const;
+
+ private:
+  friend class Kernel;
+  explicit KernelPlan(std::shared_ptr<const PlannedLaunch> planned);
+  [[nodiscard]] const PlannedLaunch& planned() const;
+
+  std::shared_ptr<const PlannedLaunch> planned_;
+};
+
+// A kernel of the application's own on the device of its Library. A value that is cheap to copy and
+// that any thread may use, several at once. It keeps the inside of its Library alive.
+class AUTOTUNE_API Kernel {
+ public:
+  // An empty kernel, which can only be assigned to.
+  Kernel() = default;
+
+  // The name that its results are kept under: the tuning key, or else the function's.
+  [[nodiscard]] const std::string& name() const;
+  // The names of the sizes that a problem consists of.
+  [[nodiscard]] const std::vector<std::string>& sizes() const;
+
+  // Searches for the fastest configurations, as Library::tune() does for products, with what it says
+  // of other work, memory and the worker_program. Each result is checked against the reference of
+  // the file. TuningOptions::max_error must be left out: tolerances stand in the file.
+  //
+  // Throws UsageError for sizes or options that cannot be, EnvironmentError and StorageError as
+  // Library::tune() does.
+  KernelTuningResult tune(const std::vector<KernelSizes>& problems,
+                          const TuningOptions& options = {});
+
+  // Returns the configuration that a plan would take now: the best known for these sizes, else that
+  // of the nearest ones, else the file's default. Reads the database; needs neither driver nor
+  // compiler. Throws UsageError for sizes that cannot be.
+  [[nodiscard]] KernelConfiguration query(const KernelSizes& sizes) const;
+
+  // Chooses and loads the kernel in the thread's current context, compiled if need be. With
+  // MissPolicy::tune sizes that were not tuned are tuned first, with refuse they are a
+  // NotTunedError; background is as predict. Throws UsageError for sizes that cannot be,
+  // EnvironmentError when the kernel must be compiled and there is no compiler, Error for what the
+  // compiler or the driver reports.
+  [[nodiscard]] KernelPlan plan(const KernelSizes& sizes);
+
+  // Launches the plan of the sizes that stand among the arguments. The first call for some sizes in
+  // a context makes the plan; later ones find it, for which they hold a lock for a moment. After
+  // tune() plans are made anew. Throws what plan() and KernelPlan throw, and UsageError for a kernel
+  // with a size that is no argument: it needs a plan.
+  template <typename... Arguments>
+  void launch(Stream stream, const Arguments&... arguments) {
+    const std::array<LaunchArgument, sizeof...(Arguments)> values{LaunchArgument(arguments)...};
+    run(stream, values.data(), values.size());
+  }
+  // The same for arguments that are counted at run time.
+  void run(Stream stream, const LaunchArgument* arguments, std::size_t count);
+
+ private:
+  friend class Library;
+  explicit Kernel(std::shared_ptr<OwnKernel> kernel);
+  [[nodiscard]] OwnKernel& inside() const;
+
+  std::shared_ptr<OwnKernel> kernel_;
+};
+
+}  // namespace autotune

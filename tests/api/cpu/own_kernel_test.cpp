@@ -1,0 +1,223 @@
+// Kernels of the application's own on the CPU device: tuned, chosen and launched.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "autotune/autotune.hpp"
+
+#include "tests/api/temporary_storage.hpp"
+
+namespace autotune::test {
+namespace {
+
+constexpr const char* kSaxpy = R"(
+#pragma kernel tune(BLOCK = 32, 64, 128) default(64) tune(PER_THREAD = 1, 2)
+#pragma kernel set(TILE = BLOCK * PER_THREAD) problem_size(n) block_size(BLOCK) grid_divisor(TILE)
+#pragma kernel buffers(x[n], y[n]) inout(y) data(y = uniform(-1, 1)) scalar(a = 2.0)
+__global__ void saxpy(float a, const float* x, float* y, int n) {
+  for (int i = 0; i < PER_THREAD; ++i) {
+    const int place = (blockIdx.x * PER_THREAD + i) * BLOCK + threadIdx.x;
+    if (place < n) y[place] += a * x[place];
+  }
+}
+)";
+
+constexpr const char* kFilter = R"(
+#pragma kernel tune(BLOCK = 32, 64) problem_size(n) block_size(BLOCK) size(radius)
+#pragma kernel buffers(x[n], y[n]) define(RADIUS = radius)
+__global__ void widen(const int* x, int* y, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = x[i] * RADIUS;
+}
+)";
+
+class Fixture {
+ public:
+  explicit Fixture(MissPolicy miss = MissPolicy::predict) : library_(options(miss)) {}
+
+  Kernel saxpy() { return kernel(kSaxpy); }
+  Kernel kernel(const std::string& text) {
+    return library_.kernel({.file = "own.cu", .name = {}, .text = text});
+  }
+
+ private:
+  static LibraryOptions options(MissPolicy miss) {
+    LibraryOptions options;
+    options.device = Device::cpu();
+    options.miss = miss;
+    options.miss_budget_seconds = 1;
+    return options;
+  }
+
+  TemporaryStorage storage_;
+  Library library_;
+};
+
+// Launches saxpy and returns whether each result is right.
+template <typename Launch>
+bool is_right(std::int64_t n, Launch launch) {
+  std::vector<float> x(static_cast<std::size_t>(n));
+  std::vector<float> y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i);
+    y[i] = 1;
+  }
+  launch(x.data(), y.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (y[i] != 1 + 3 * static_cast<float>(i)) return false;
+  }
+  return true;
+}
+
+template <typename Call>
+std::string refusal(Call call) {
+  try {
+    call();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_SUITE("own kernels in an application") {
+  TEST_CASE("a kernel runs untuned with the file's default, and tuned with the winner") {
+    Fixture fixture;
+    Kernel saxpy = fixture.saxpy();
+    CHECK(saxpy.name() == "saxpy");
+    CHECK(saxpy.sizes() == std::vector<std::string>{"n"});
+    const KernelPlan before = saxpy.plan({{"n", 1000}});
+    CHECK(before.choice().match == MatchKind::predicted);
+    CHECK(to_string(before.choice().configuration) == "BLOCK=64,PER_THREAD=1");
+    CHECK(is_right(1000, [&](float* x, float* y) { before(nullptr, 3.0F, x, y, 1000); }));
+
+    const KernelTuningResult result = saxpy.tune({{{"n", 1000}}});
+    CHECK(result.measured == 6);
+    CHECK(result.complete);
+    REQUIRE(result.problems.size() == 1);
+    REQUIRE(result.problems[0].winner);
+    const KernelPlan after = saxpy.plan({{"n", 1000}});
+    CHECK(after.choice().match == MatchKind::exact);
+    CHECK(after.choice().configuration == result.problems[0].winner->configuration);
+    CHECK(after.choice().median_us == result.problems[0].winner->median_us);
+    CHECK(is_right(1000, [&](float* x, float* y) { after(nullptr, 3.0F, x, y, 1000); }));
+    CHECK(before.choice().match == MatchKind::predicted);
+  }
+
+  TEST_CASE("other sizes get the configuration of the nearest ones") {
+    Fixture fixture;
+    Kernel saxpy = fixture.saxpy();
+    saxpy.tune({{{"n", 1000}}});
+    const KernelConfiguration near = saxpy.query({{"n", 1500}});
+    CHECK(near.match == MatchKind::nearest_size);
+    CHECK(near.tuned_for == KernelSizes{{"n", 1000}});
+    CHECK(is_right(1500, [&](float* x, float* y) { saxpy.launch(nullptr, 3.0F, x, y, 1500); }));
+  }
+
+  TEST_CASE("a launch takes its sizes from its arguments, whatever their number's type") {
+    Fixture fixture;
+    Kernel saxpy = fixture.saxpy();
+    CHECK(is_right(77, [&](float* x, float* y) { saxpy.launch(nullptr, 3.0, x, y, 77L); }));
+    CHECK(is_right(78, [&](float* x, float* y) { saxpy.launch(nullptr, 3, x, y, 78U); }));
+  }
+
+  TEST_CASE("plans outlive the kernel and the library") {
+    KernelPlan plan;
+    {
+      Fixture fixture;
+      plan = fixture.saxpy().plan({{"n", 100}});
+    }
+    CHECK(is_right(100, [&](float* x, float* y) { plan(nullptr, 3.0F, x, y, 100); }));
+  }
+
+  TEST_CASE("a size that is no argument needs a plan") {
+    Fixture fixture;
+    Kernel widen = fixture.kernel(kFilter);
+    std::vector<int> x(10, 7);
+    std::vector<int> y(10);
+    widen.plan({{"n", 10}, {"radius", 3}})(nullptr, x.data(), y.data(), 10);
+    CHECK(y == std::vector<int>(10, 21));
+    CHECK(refusal([&] { widen.launch(nullptr, x.data(), y.data(), 10); }) ==
+          "widen: the size radius is no argument: launch a plan");
+  }
+
+  TEST_CASE("wrong calls are refused in one line") {
+    Fixture fixture;
+    Kernel saxpy = fixture.saxpy();
+    const KernelPlan plan = saxpy.plan({{"n", 100}});
+    std::vector<float> x(100);
+    float* const y = x.data();
+    CHECK(refusal([&] { plan(nullptr, 3.0F, y, y); }) == "saxpy has 4 arguments, but 3 were given");
+    CHECK(refusal([&] { plan(nullptr, 3.0F, y, y, 99); }) ==
+          "saxpy: argument n must be 100 for these sizes");
+    CHECK(refusal([&] { plan(nullptr, 3.0F, y, y, 100.0); }) ==
+          "saxpy: argument n must be 100 for these sizes");
+    CHECK(refusal([&] { plan(nullptr, 3.0F, static_cast<float*>(nullptr), y, 100); }) ==
+          "saxpy: argument x is null");
+    CHECK(refusal([&] { plan(nullptr, 3.0F, reinterpret_cast<char*>(y) + 2, y, 100); }) ==
+          "saxpy: argument x must be a multiple of 4 bytes");
+    CHECK(refusal([&] { plan(nullptr, y, y, y, 100); }) ==
+          "saxpy: argument a is a number, not an address");
+    CHECK(refusal([&] { plan(nullptr, 3.0F, 5, y, 100); }) ==
+          "saxpy: argument x is the address of a buffer");
+    CHECK(refusal([&] { plan(reinterpret_cast<Stream>(8), 3.0F, y, y, 100); }) ==
+          "stream: the CPU device has none");
+    CHECK(refusal([&] {
+            static_cast<void>(saxpy.plan({{"m", 3}}));
+          }) == "saxpy has no size 'm': its sizes are n");
+    CHECK(refusal([&] { static_cast<void>(saxpy.plan({{"n", 0}})); }) != "");
+    CHECK(refusal([&] { saxpy.tune({}); }) == "tune() was given no sizes");
+    TuningOptions options;
+    options.max_error = 0.1;
+    CHECK(refusal([&] {
+            saxpy.tune({{{"n", 3}}}, options);
+          }) == "max_error is for products: a kernel's tolerances stand in its file");
+    CHECK(refusal([&] { KernelPlan()(nullptr); }) == "this KernelPlan is empty");
+    CHECK(refusal([&] { static_cast<void>(Kernel().name()); }) == "this Kernel is empty");
+    CHECK(refusal([&] { fixture.kernel("#pragma kernel tune(A = 1)\n"); }).starts_with("own.cu:"));
+  }
+
+  TEST_CASE("the policy says what happens to sizes that were not tuned") {
+    Fixture refusing(MissPolicy::refuse);
+    Kernel refused = refusing.saxpy();
+    CHECK_THROWS_AS(static_cast<void>(refused.plan({{"n", 100}})), NotTunedError);
+    Fixture tuning(MissPolicy::tune);
+    Kernel tuned = tuning.saxpy();
+    CHECK(tuned.plan({{"n", 100}}).choice().match == MatchKind::exact);
+  }
+
+  TEST_CASE("a changed text makes results stale") {
+    Fixture fixture;
+    fixture.saxpy().tune({{{"n", 1000}}});
+    const std::string changed = std::string(kSaxpy) + "// changed\n";
+    CHECK(fixture.kernel(changed).query({{"n", 1000}}).match == MatchKind::exact_stale);
+  }
+
+  TEST_CASE("a forked process refuses a kernel and ends without a fault") {
+    Fixture fixture;
+    Kernel saxpy = fixture.saxpy();
+    const KernelPlan plan = saxpy.plan({{"n", 100}});
+    const pid_t child = ::fork();
+    if (child == 0) {
+      float value = 0;
+      const bool refused = refusal([&] { plan(nullptr, 3.0F, &value, &value, 100); }) != "" &&
+                           refusal([&] {
+                             static_cast<void>(saxpy.plan({{"n", 100}}));
+                           }) != "";
+      { const Kernel last = std::move(saxpy); }
+      ::_exit(refused ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test
