@@ -47,6 +47,7 @@ case $name in
     [[ $refusal == *"is damaged"* ]]
     ;;
   threads) "$command" ;;
+  kernel) $command ;;  # with its argument
   background) "$command" "$autotune" ;;
   matmul.py)
     python=${PYTHON:-python3}
