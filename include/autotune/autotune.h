@@ -40,6 +40,7 @@ extern "C" {
 typedef struct autotune_library autotune_library;
 typedef struct autotune_plan autotune_plan;
 typedef struct autotune_prepared autotune_prepared;
+typedef struct autotune_kernel autotune_kernel;
 typedef struct CUstream_st *autotune_stream; /* a cudaStream_t or CUstream */
 
 typedef int32_t autotune_status;
@@ -286,6 +287,69 @@ AUTOTUNE_C_API autotune_status autotune_tune(autotune_library *library,
                                              const autotune_problem *problems, size_t count,
                                              const autotune_tune_options *options,
                                              autotune_tune_result *result);
+
+/* A kernel of the application's own, which pragmas in a .cu file describe (docs/own-kernels.md). */
+typedef struct {
+  size_t size;
+  const char *file;
+  const char *name; /* of one of several kernels of the file; NULL: the only one */
+  const char *text; /* the file's content, where it is in memory; NULL: the file is read */
+  const char *const *template_arguments; /* in the order of the template's parameters */
+  size_t template_argument_count;
+  const char *const *include_folders; /* searched after the file's own */
+  size_t include_folder_count;
+} autotune_kernel_source;
+/* Reads the file. The kernel keeps the inside of its library object alive. */
+AUTOTUNE_C_API autotune_status autotune_kernel_open(autotune_library *library,
+                                                    const autotune_kernel_source *source,
+                                                    autotune_kernel **kernel);
+/* Ends its use, when the work that it enqueued is done with. NULL does nothing. */
+AUTOTUNE_C_API void autotune_kernel_close(autotune_kernel *kernel);
+
+typedef struct {
+  const char *name;
+  int64_t value; /* from 1 to 2147483647 */
+} autotune_kernel_size;
+/* Searches for the fastest configuration for these sizes, as autotune_tune() does. The max_error of
+ * options is 0. */
+AUTOTUNE_C_API autotune_status autotune_kernel_tune(autotune_kernel *kernel,
+                                                    const autotune_kernel_size *sizes, size_t count,
+                                                    const autotune_tune_options *options,
+                                                    autotune_tune_result *result);
+/* The configuration that a launch would get now. It leaves tuned_m and the like 0. */
+AUTOTUNE_C_API autotune_status autotune_kernel_query(autotune_kernel *kernel,
+                                                     const autotune_kernel_size *sizes,
+                                                     size_t count, autotune_choice *choice);
+
+enum { AUTOTUNE_ADDRESS = 0, AUTOTUNE_WHOLE = 1, AUTOTUNE_REAL = 2 };
+typedef struct {
+  size_t size;
+  int32_t kind;       /* AUTOTUNE_ADDRESS, ... */
+  int32_t type;       /* of a buffer's elements: AUTOTUNE_F32, ... */
+  int64_t elements;   /* that a buffer has at least; those of float4 count one by one */
+  int32_t is_written; /* 1: the kernel writes to the buffer */
+  int32_t is_size;    /* 1: a whole number that is the size of this name */
+  char name[64];
+} autotune_kernel_argument;
+/* Describes argument `index` of the function for these sizes, or with count = 0 without `elements`.
+ * AUTOTUNE_USAGE where there is none. */
+AUTOTUNE_C_API autotune_status autotune_kernel_argument_at(autotune_kernel *kernel,
+                                                           const autotune_kernel_size *sizes,
+                                                           size_t count, size_t index,
+                                                           autotune_kernel_argument *argument);
+
+typedef struct {
+  int32_t kind;        /* AUTOTUNE_ADDRESS, ...: which of the members below counts */
+  int32_t reserved;    /* 0 */
+  const void *address; /* of the device, of host memory on the CPU device */
+  int64_t whole;
+  double real;
+} autotune_launch_argument;
+/* Launches the kernel with the arguments of the function, in its order. sizes: all of them, or NULL
+ * and 0 where all stand among the arguments. The first call for some sizes compiles and loads. */
+AUTOTUNE_C_API autotune_status autotune_kernel_launch(
+    autotune_kernel *kernel, const autotune_kernel_size *sizes, size_t count,
+    const autotune_launch_argument *arguments, size_t argument_count, autotune_stream stream);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
+#include "autotune/element_type.hpp"
 #include "autotune/export.hpp"
 #include "autotune/gemm_arguments.hpp"
 #include "autotune/match_kind.hpp"
@@ -91,6 +92,17 @@ class LaunchArgument {
   double real_ = 0;
 };
 
+// An argument of a kernel's function.
+struct ArgumentDescription {
+  std::string name;
+  LaunchArgument::Kind kind = LaunchArgument::Kind::address;
+  bool is_size = false;  // it is the size of its name
+  // Of a buffer.
+  ElementType type = ElementType::f32;
+  bool is_written = false;
+  std::int64_t elements = 0;  // that it has at least; those of a vector type count one by one
+};
+
 // A kernel that is chosen and loaded for some sizes. Immutable: tune() changes no plan that was made
 // before. A value that is cheap to copy and that any thread may use, several at once. It belongs to
 // the device and the CUDA context that were current when it was made, and keeps its kernel loaded
@@ -139,6 +151,10 @@ class AUTOTUNE_API Kernel {
   // The names of the sizes that a problem consists of.
   [[nodiscard]] const std::vector<std::string>& sizes() const;
 
+  // The arguments of the function, in its order. Without sizes `elements` is 0. Throws UsageError
+  // for sizes that cannot be.
+  [[nodiscard]] std::vector<ArgumentDescription> arguments(const KernelSizes& sizes) const;
+
   // Searches for the fastest configurations, as Library::tune() does for products, with what it says
   // of other work, memory and the worker_program. Each result is checked against the reference of
   // the file. TuningOptions::max_error must be left out: tolerances stand in the file.
@@ -171,6 +187,9 @@ class AUTOTUNE_API Kernel {
   }
   // The same for arguments that are counted at run time.
   void run(Stream stream, const LaunchArgument* arguments, std::size_t count);
+  // The same for sizes that are given, all of them.
+  void run(const KernelSizes& sizes, Stream stream, const LaunchArgument* arguments,
+           std::size_t count);
 
  private:
   friend class Library;

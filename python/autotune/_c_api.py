@@ -19,6 +19,8 @@ MISSES = ("predict", "tune", "refuse", "background")
 LEVELS = ("info", "warning")
 OPERAND_A, OPERAND_B = 0, 1
 _BACKGROUND = 3
+ADDRESS, WHOLE, REAL = 0, 1, 2
+Progress = Callable[[int, int, float], object]
 _USAGE = 1
 _DEVICE_CPU, _DEVICE_GPU = 1, 2
 
@@ -103,6 +105,36 @@ class _TuneOptions(_Struct):
     ]
 
 
+class _KernelSource(_Struct):
+    _fields_ = [
+        ("size", ctypes.c_size_t), ("file", ctypes.c_char_p), ("name", ctypes.c_char_p), ("text", ctypes.c_char_p),
+        ("template_arguments", ctypes.POINTER(ctypes.c_char_p)), ("template_argument_count", ctypes.c_size_t),
+        ("include_folders", ctypes.POINTER(ctypes.c_char_p)), ("include_folder_count", ctypes.c_size_t),
+    ]
+
+
+class _KernelSize(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_int64)]
+
+
+class KernelArgument(_Struct):
+    """An argument of a kernel's function."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t), ("kind", ctypes.c_int32), ("type", ctypes.c_int32), ("elements", ctypes.c_int64),
+        ("is_written", ctypes.c_int32), ("is_size", ctypes.c_int32), ("name", ctypes.c_char * 64),
+    ]
+
+
+class LaunchArgument(ctypes.Structure):
+    """The value of an argument: of these members `kind` says which counts."""
+
+    _fields_ = [
+        ("kind", ctypes.c_int32), ("reserved", ctypes.c_int32), ("address", ctypes.c_void_p),
+        ("whole", ctypes.c_int64), ("real", ctypes.c_double),
+    ]
+
+
 class TuneResult(_Struct):
     """What a search did."""
 
@@ -123,6 +155,8 @@ def _c() -> ctypes.CDLL:
     pointer = ctypes.c_void_p
     problem, choice, call = ctypes.POINTER(Problem), ctypes.POINTER(Choice), ctypes.POINTER(_GemmCall)
     new = ctypes.POINTER(ctypes.c_void_p)
+    sizes, options = ctypes.POINTER(_KernelSize), ctypes.POINTER(_TuneOptions)
+    result = ctypes.POINTER(TuneResult)
     functions: dict[str, Sequence[Any]] = {
         "open": [ctypes.POINTER(_Options), new],
         "close": [pointer],
@@ -141,11 +175,17 @@ def _c() -> ctypes.CDLL:
         "plan_run": [pointer, call],
         "query": [pointer, problem, choice],
         "query_within": [pointer, problem, ctypes.c_double, choice],
-        "tune": [pointer, problem, ctypes.c_size_t, ctypes.POINTER(_TuneOptions), ctypes.POINTER(TuneResult)],
+        "tune": [pointer, problem, ctypes.c_size_t, options, result],
+        "kernel_open": [pointer, ctypes.POINTER(_KernelSource), new],
+        "kernel_close": [pointer],
+        "kernel_tune": [pointer, sizes, ctypes.c_size_t, options, result],
+        "kernel_query": [pointer, sizes, ctypes.c_size_t, choice],
+        "kernel_argument_at": [pointer, sizes, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(KernelArgument)],
+        "kernel_launch": [pointer, sizes, ctypes.c_size_t, ctypes.POINTER(LaunchArgument), ctypes.c_size_t, pointer],
     }
     for name, arguments in functions.items():
         getattr(c, "autotune_" + name).argtypes = arguments
-    for name in "close", "plan_destroy", "prepared_destroy":
+    for name in "close", "plan_destroy", "prepared_destroy", "kernel_close":
         getattr(c, "autotune_" + name).restype = None
     c.autotune_version.restype = ctypes.c_uint32
     c.autotune_last_error.restype = ctypes.c_char_p
@@ -353,9 +393,13 @@ def plan_run(planned: Handle, factors: Factors, operands: Sequence[Operand], str
     planned.call("plan_run", ctypes.byref(call))
 
 
-def tune(library: Handle, problems: Sequence[Problem], progress: Callable[[int, int, float], object] | None,
-         **options: Any) -> TuneResult:
+def tune(library: Handle, problems: Sequence[Problem], progress: Progress | None, **options: Any) -> TuneResult:
     """Tunes problems. Signal handlers and progress() run during the search, and what they raise ends it."""
+    return _search("tune", library, (Problem * len(problems))(*problems), len(problems), progress, options)
+
+
+def _search(function: str, of: Handle, problems: Any, count: int, progress: Progress | None,
+            options: dict[str, Any]) -> TuneResult:
     signals = _signals.Deferred()
     raised: list[BaseException] = []
 
@@ -371,12 +415,56 @@ def tune(library: Handle, problems: Sequence[Problem], progress: Callable[[int, 
     result = TuneResult()
     try:
         with signals:
-            _call("tune", library, (Problem * len(problems))(*problems), len(problems), ctypes.byref(arguments),
-                  ctypes.byref(result))
+            _call(function, of, problems, count, ctypes.byref(arguments), ctypes.byref(result))
     finally:
         if raised:
             raise raised[0]
     return result
+
+
+def _texts(texts: Sequence[str]) -> Any:
+    return (ctypes.c_char_p * len(texts))(*map(os.fsencode, texts))
+
+
+def kernel_open(library: Handle, file: bytes, name: str | None, text: str | None, template_arguments: Sequence[str],
+                include_folders: Sequence[str]) -> Handle:
+    """Reads a kernel's description."""
+    source = _KernelSource(
+        file=file, name=name and name.encode(), text=None if text is None else text.encode(),
+        template_arguments=_texts(template_arguments), template_argument_count=len(template_arguments),
+        include_folders=_texts(include_folders), include_folder_count=len(include_folders))
+    kernel = ctypes.c_void_p()
+    library.call("kernel_open", ctypes.byref(source), ctypes.byref(kernel))
+    return Handle(kernel, "kernel_close", library, library.logs)
+
+
+def _sizes(sizes: dict[str, int]) -> Any:
+    return (_KernelSize * len(sizes))(*(_KernelSize(name.encode(), value) for name, value in sizes.items()))
+
+
+def kernel_tune(kernel: Handle, sizes: dict[str, int], progress: Progress | None, **options: Any) -> TuneResult:
+    """Tunes a kernel for sizes, as tune() does for problems."""
+    return _search("kernel_tune", kernel, _sizes(sizes), len(sizes), progress, options)
+
+
+def kernel_query(kernel: Handle, sizes: dict[str, int]) -> Choice:
+    """Asks for the configuration of a launch."""
+    choice = Choice()
+    kernel.call("kernel_query", _sizes(sizes), len(sizes), ctypes.byref(choice))
+    return choice
+
+
+def kernel_argument(kernel: Handle, sizes: dict[str, int], index: int) -> KernelArgument:
+    """Describes an argument of the kernel's function. Raises ValueError where there is none."""
+    argument = KernelArgument()
+    kernel.call("kernel_argument_at", _sizes(sizes), len(sizes), index, ctypes.byref(argument))
+    return argument
+
+
+def kernel_launch(kernel: Handle, sizes: dict[str, int], arguments: Sequence[LaunchArgument], stream: int) -> None:
+    """Launches a kernel."""
+    kernel.call("kernel_launch", _sizes(sizes), len(sizes), (LaunchArgument * len(arguments))(*arguments),
+                len(arguments), stream)
 
 
 def version() -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ import sys
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import Any, Callable, Iterable, TypeVar, cast
+from typing import Any, Callable, Iterable, NamedTuple, TypeVar, cast
 
 from . import _c_api, problem
 from .problem import Device, whole
@@ -39,15 +39,34 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
     ("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
+class ElementType(NamedTuple):
+    """A type of elements, as the array libraries write it."""
+
+    name: str
+    bytes: int
+    interface: tuple[str, ...]  # of the array interface
+    dlpack: tuple[tuple[int, int], ...]  # codes and bits
+    torch: tuple[str, ...]
+
+
+FP32 = ElementType("FP32", 4, ("<f4",), ((2, 32),), ("float32",))
+TYPES = (FP32,  # by the numbers of the C API
+         ElementType("FP64", 8, ("<f8",), ((2, 64),), ("float64",)),
+         ElementType("BF16", 2, (), ((4, 16),), ("bfloat16",)),
+         ElementType("FP16", 2, ("<f2",), ((2, 16),), ("float16",)),
+         ElementType("integers of 32 bits", 4, ("<i4", "<u4"), ((0, 32), (1, 32)), ("int32", "uint32")))
+
+
 class Memory:
-    """An array of FP32 in memory, with its strides in elements."""
+    """An array in memory, with its strides in elements."""
 
     data: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def __init__(self, array: Any, name: str) -> None:
+    def __init__(self, array: Any, name: str, elements: ElementType = FP32) -> None:
         self.name = name
+        self.elements = elements
         self.device: Device = "cpu"
         self.stream: int | None = None
         array = self._from_pytorch(array)
@@ -82,7 +101,7 @@ class Memory:
         """A plain tensor of PyTorch, in less time than by the ways below, which say what is wrong with others."""
         torch = _pytorch_of(array)
         if (torch is None or type(array).__module__ not in ("torch", "torch.nn.parameter")
-                or array.dtype is not torch.float32 or array.layout is not torch.strided
+                or str(array.dtype)[6:] not in self.elements.torch or array.layout is not torch.strided
                 or array.device.type not in ("cpu", "cuda") or array.requires_grad):
             return False
         self.data, self.shape, self.strides = self._read(array.data_ptr), tuple(array.shape), array.stride()
@@ -102,18 +121,18 @@ class Memory:
         missing = {"typestr", "data", "shape"} - set(interface)
         if missing:
             raise TypeError(f"{self.name} has an array interface without {', '.join(sorted(missing))}")
-        if interface["typestr"] != "<f4":
+        if interface["typestr"] not in self.elements.interface:
             raise TypeError(f"{self.name} has elements of type {interface['typestr']}: "
-                            "they must be FP32")
+                            f"they must be {self.elements.name}")
         if interface.get("mask") is not None:
             raise TypeError(f"{self.name} has a mask")
         self.data, self.read_only = interface["data"]
         self.shape = tuple(interface["shape"])
         strides = interface.get("strides")
         if strides is not None:
-            if any(stride % 4 for stride in strides):
+            if any(stride % self.elements.bytes for stride in strides):
                 raise ValueError(f"{self.name} has strides that are not whole elements")
-        self.strides = self.packed() if strides is None else tuple(stride // 4 for stride in strides)
+        self.strides = self.packed() if strides is None else tuple(stride // self.elements.bytes for stride in strides)
         return True
 
     def _from_dlpack(self, array: Any) -> bool:
@@ -129,9 +148,9 @@ class Memory:
         options = {"stream": self.stream} if kind == 2 else {}
         self.keeps = self._read(lambda: _capsule_of(array, options))
         tensor = self._tensor_in(self.keeps)
-        if (tensor.code, tensor.bits, tensor.lanes) != (2, 32, 1):
+        if (tensor.code, tensor.bits) not in self.elements.dlpack or tensor.lanes != 1:
             raise TypeError(f"{self.name} has elements of DLPack's type {tensor.code} with "
-                            f"{tensor.bits} bits: they must be FP32")
+                            f"{tensor.bits} bits: they must be {self.elements.name}")
         self.data = (tensor.data or 0) + tensor.byte_offset
         self.shape = tuple(tensor.shape[:tensor.ndim])
         self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else self.packed()
@@ -199,6 +218,14 @@ def _capsule_of(array: Any, options: dict[str, int | None]) -> object:
         return array.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # an older array, which does not say whether it may be written to
         return array.__dlpack__(**options)
+
+
+def place_of(array: Any) -> Device:
+    """The device of an array; None for a GPU that it does not name."""
+    if hasattr(array, "__dlpack_device__"):
+        kind, number = array.__dlpack_device__()
+        return int(number) if kind == 2 else "cpu"
+    return _gpu_of(array) if hasattr(array, "__cuda_array_interface__") else "cpu"
 
 
 def _gpu_of(array: object) -> int | None:

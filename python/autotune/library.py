@@ -15,7 +15,7 @@ from .prepared import Prepared, array_of, handles_of
 from .problem import Choice, Device, Factor, Size, Tuned
 
 ArrayT = TypeVar("ArrayT")
-Progress = Callable[[int, int, float], object]
+Progress = _c_api.Progress
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
@@ -276,24 +276,35 @@ class Library:
         Error for faults, and what progress() or a signal handler raises.
         """
         asked = [problem.problem_of(size, layout, batch, math) for size in sizes]
-        if progress is not None and not callable(progress):
-            raise TypeError(f"progress is {progress!r}: it must be a function")
-        if strategy is not None and not isinstance(strategy, str):
-            raise TypeError(f"strategy is {strategy!r}: it must be a name")
-        done = _c_api.tune(
-            self._on(device), asked, progress, fresh=bool(fresh), strategy=strategy and strategy.encode(),
-            budget_seconds=0 if seconds is None else problem.amount(seconds, "seconds", most=problem.LONGEST),
-            budget_trials=0 if trials is None else problem.count(trials, "trials", most=2**63 - 1),
-            seed=0 if seed is None else problem.count(seed, "seed", most=2**64 - 1),
-            max_error=0 if max_error is None else problem.amount(max_error, "max_error", below=1))
-        return {"measured": done.measured, "known": done.known, "tuned": done.tuned,
-                "complete": bool(done.complete), "stored": bool(done.stored)}
+        options = search_options(seconds, trials, fresh, strategy, seed, progress)
+        return tuned_of(_c_api.tune(
+            self._on(device), asked, progress, **options,
+            max_error=0 if max_error is None else problem.amount(max_error, "max_error", below=1)))
 
     def stop_background(self) -> None:
         """Ends tuning in the background, at once. Products go on with the kernels that were found."""
         for (_, process, _), opening in list(self._opened.items()):
             if opening.library is not None and process == os.getpid():
                 _c_api.stop_background(opening.library)
+
+
+def search_options(seconds: float | None, trials: int | None, fresh: bool, strategy: str | None, seed: int | None,
+                   progress: Progress | None) -> dict[str, Any]:
+    """The options of a search, for the C API."""
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress is {progress!r}: it must be a function")
+    if strategy is not None and not isinstance(strategy, str):
+        raise TypeError(f"strategy is {strategy!r}: it must be a name")
+    return {"fresh": bool(fresh), "strategy": strategy and strategy.encode(),
+            "budget_seconds": 0 if seconds is None else problem.amount(seconds, "seconds", most=problem.LONGEST),
+            "budget_trials": 0 if trials is None else problem.count(trials, "trials", most=2**63 - 1),
+            "seed": 0 if seed is None else problem.count(seed, "seed", most=2**64 - 1)}
+
+
+def tuned_of(done: _c_api.TuneResult) -> Tuned:
+    """What a search did, as a dictionary."""
+    return {"measured": done.measured, "known": done.known, "tuned": done.tuned,
+            "complete": bool(done.complete), "stored": bool(done.stored)}
 
 
 def absolute(path: Path | None) -> bytes | None:

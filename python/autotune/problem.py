@@ -82,7 +82,7 @@ def is_array(value: object) -> bool:
     return not isinstance(value, numbers.Real) and any(hasattr(type(value), name) for name in interfaces)
 
 
-def _float(value: object, name: str) -> float:
+def number(value: object, name: str) -> float:
     """A number as a float, infinite where it is beyond the range of one."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}: it must be a number")
@@ -94,7 +94,7 @@ def _float(value: object, name: str) -> float:
 
 def scalar(value: object, name: str) -> float:
     """A factor of a product, which the library takes in FP32."""
-    result = _float(value, name)
+    result = number(value, name)
     if maths.isinf(ctypes.c_float(result).value) and value not in (maths.inf, -maths.inf):
         raise ValueError(f"{name} is {_text(value)}: it must be within the range of FP32, e.g. 3e38")
     return result
@@ -112,7 +112,7 @@ def count(value: object, name: str, least: int = 1, most: int = 2**31 - 1) -> in
 
 def amount(value: object, name: str, most: float = maths.inf, below: float = maths.inf) -> float:
     """A number above 0; 0 stands for None in the C API."""
-    result = _float(value, name)
+    result = number(value, name)
     if not (result > 0 and result <= most and result < below):
         limit = f" and at most {most:g}" if most < maths.inf else f" and below {below:g}"
         raise ValueError(f"{name} is {_text(value)}: it must be above 0{limit}")
@@ -159,16 +159,21 @@ def problem_of(size: Size, layout: str, batch: int, math: str) -> _c_api.Problem
                           math=math_of(math), batch=count(batch, "batch"))
 
 
+def entries_of(choice: _c_api.Choice) -> dict[str, int]:
+    """The parameters of a configuration."""
+    entries = (entry.split("=") for entry in choice.configuration.decode().split(",") if entry)
+    return {name: int(value) for name, value in entries}
+
+
 def choice_of(choice: _c_api.Choice) -> Choice:
     """An answer of the C API as a dictionary."""
-    entries = (entry.split("=") for entry in choice.configuration.decode().split(",") if entry)
     baseline: Baseline = {"library": choice.baseline.decode(errors="replace"), "median_us": choice.baseline_us,
                           "speedup": choice.speedup, "speedup_low": choice.speedup_low,
                           "speedup_high": choice.speedup_high}
     return {
         "match": _c_api.MATCHES[choice.match],
         "kernel": choice.kernel.decode(),
-        "configuration": {name: int(value) for name, value in entries},
+        "configuration": entries_of(choice),
         "tuned_for": (choice.tuned_m, choice.tuned_n, choice.tuned_k),
         "tuned_for_batch": choice.tuned_batch,
         "tuned_for_math": _c_api.MATHS[choice.tuned_math],

@@ -1,4 +1,5 @@
 // The C API, above the C++ API.
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <new>
@@ -11,6 +12,9 @@
 
 struct autotune_library {
   autotune::Library library;
+};
+struct autotune_kernel {
+  autotune::Kernel kernel;
 };
 struct autotune_plan {
   autotune::GemmProblem problem;
@@ -221,6 +225,71 @@ autotune_status autotune_tune(autotune_library* library, const autotune_problem*
     Library& of = given(library, "library").library;
     if (result != nullptr) check_size<autotune_tune_result>(result->size, "result");
     const TuningResult tuned = of.tune(problems_of(problems, count), tuning_options_of(options));
-    if (result != nullptr) write_result(tuned, *result);
+    const auto has_winner = [](const TunedProblem& one) { return one.winner.has_value(); };
+    const auto winners = std::ranges::count_if(tuned.problems, has_winner);
+    if (result != nullptr) write_result(tuned, winners, *result);
+  });
+}
+
+autotune_status autotune_kernel_open(autotune_library* library,
+                                     const autotune_kernel_source* source,
+                                     autotune_kernel** kernel) {
+  return guarded([&] {
+    Library& of = given(library, "library").library;
+    autotune_kernel*& result = given(kernel, "kernel");
+    result = new autotune_kernel{of.kernel(source_of(source))};
+  });
+}
+
+void autotune_kernel_close(autotune_kernel* kernel) {
+  delete kernel;
+}
+
+autotune_status autotune_kernel_tune(autotune_kernel* kernel, const autotune_kernel_size* sizes,
+                                     size_t count, const autotune_tune_options* options,
+                                     autotune_tune_result* result) {
+  return guarded([&] {
+    Kernel& of = given(kernel, "kernel").kernel;
+    if (result != nullptr) check_size<autotune_tune_result>(result->size, "result");
+    const KernelTuningResult tuned = of.tune({sizes_of(sizes, count)}, tuning_options_of(options));
+    if (result != nullptr) write_result(tuned, tuned.problems.front().winner ? 1 : 0, *result);
+  });
+}
+
+autotune_status autotune_kernel_query(autotune_kernel* kernel, const autotune_kernel_size* sizes,
+                                      size_t count, autotune_choice* choice) {
+  return guarded([&] {
+    const Kernel& of = given(kernel, "kernel").kernel;
+    check_size<autotune_choice>(given(choice, "choice").size, "choice");
+    write_choice(of.query(sizes_of(sizes, count)), of.name(), *choice);
+  });
+}
+
+autotune_status autotune_kernel_argument_at(autotune_kernel* kernel,
+                                            const autotune_kernel_size* sizes, size_t count,
+                                            size_t index, autotune_kernel_argument* argument) {
+  return guarded([&] {
+    const Kernel& of = given(kernel, "kernel").kernel;
+    check_size<autotune_kernel_argument>(given(argument, "argument").size, "argument");
+    const std::vector<ArgumentDescription> all = of.arguments(sizes_of(sizes, count));
+    if (index >= all.size()) {
+      throw UsageError(
+          fmt::format("index is {}: {} has {} arguments", index, of.name(), all.size()));
+    }
+    write_argument(all[index], *argument);
+  });
+}
+
+autotune_status autotune_kernel_launch(autotune_kernel* kernel, const autotune_kernel_size* sizes,
+                                       size_t count, const autotune_launch_argument* arguments,
+                                       size_t argument_count, autotune_stream stream) {
+  return guarded([&] {
+    Kernel& of = given(kernel, "kernel").kernel;
+    const std::vector<LaunchArgument> values = arguments_of(arguments, argument_count);
+    if (count == 0) {
+      of.run(stream, values.data(), values.size());
+    } else {
+      of.run(sizes_of(sizes, count), stream, values.data(), values.size());
+    }
   });
 }

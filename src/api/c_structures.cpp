@@ -60,6 +60,9 @@ static_assert(is_same(AUTOTUNE_EXACT, MatchKind::exact) &&
 static_assert(is_same(AUTOTUNE_F32, ElementType::f32) && is_same(AUTOTUNE_F64, ElementType::f64) &&
               is_same(AUTOTUNE_BF16, ElementType::bf16) &&
               is_same(AUTOTUNE_F16, ElementType::f16) && is_same(AUTOTUNE_I32, ElementType::i32));
+static_assert(is_same(AUTOTUNE_ADDRESS, LaunchArgument::Kind::address) &&
+              is_same(AUTOTUNE_WHOLE, LaunchArgument::Kind::whole) &&
+              is_same(AUTOTUNE_REAL, LaunchArgument::Kind::real));
 static_assert(is_same(AUTOTUNE_OPERAND_A, Operand::a) && is_same(AUTOTUNE_OPERAND_B, Operand::b));
 
 void check_reserved(std::int32_t value, const char* name) {
@@ -154,6 +157,65 @@ std::vector<GemmProblem> problems_of(const autotune_problem* first, std::size_t 
   return result;
 }
 
+namespace {
+
+std::vector<std::string> texts_of(const char* const* first, std::size_t count, const char* name) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    texts.emplace_back(&given((&given(first, name))[i], name));
+  }
+  return texts;
+}
+
+}  // namespace
+
+KernelSource source_of(const autotune_kernel_source* from) {
+  const autotune_kernel_source source = known_part(from, "source");
+  KernelSource result;
+  result.file = &given(source.file, "file");
+  if (source.name != nullptr) result.name = source.name;
+  if (source.text != nullptr) result.text = source.text;
+  result.template_arguments =
+      texts_of(source.template_arguments, source.template_argument_count, "template_arguments");
+  result.include_folders =
+      texts_of(source.include_folders, source.include_folder_count, "include_folders");
+  return result;
+}
+
+KernelSizes sizes_of(const autotune_kernel_size* first, std::size_t count) {
+  KernelSizes sizes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const autotune_kernel_size& size = (&given(first, "sizes"))[i];
+    const std::string name = &given(size.name, "name of a size");
+    if (!sizes.emplace(name, size.value).second) {
+      throw UsageError(fmt::format("the size {} is given twice", name));
+    }
+  }
+  return sizes;
+}
+
+std::vector<LaunchArgument> arguments_of(const autotune_launch_argument* first, std::size_t count) {
+  std::vector<LaunchArgument> arguments;
+  for (std::size_t i = 0; i < count; ++i) {
+    const autotune_launch_argument& each = (&given(first, "arguments"))[i];
+    check_reserved(each.reserved, "arguments");
+    switch (each.kind) {
+      case AUTOTUNE_ADDRESS:
+        arguments.emplace_back(each.address);
+        break;
+      case AUTOTUNE_WHOLE:
+        arguments.emplace_back(each.whole);
+        break;
+      case AUTOTUNE_REAL:
+        arguments.emplace_back(each.real);
+        break;
+      default:
+        throw UsageError(fmt::format("kind is {}: it must be from 0 to 2", each.kind));
+    }
+  }
+  return arguments;
+}
+
 LibraryOptions options_of(const autotune_options* from) {
   LibraryOptions result;
   if (from == nullptr) return result;
@@ -236,14 +298,35 @@ void write_choice(const BestConfiguration& best, autotune_choice& caller) {
   write_known(to, caller);
 }
 
-void write_result(const TuningResult& tuned, autotune_tune_result& caller) {
+void write_choice(const KernelConfiguration& best, const std::string& kernel,
+                  autotune_choice& caller) {
+  autotune_choice to{};
+  to.match = static_cast<std::int32_t>(best.match);
+  to.median_us = best.median_us.value_or(0);
+  copy_text(kernel, to.kernel, sizeof to.kernel);
+  copy_text(to_string(best.configuration), to.configuration, sizeof to.configuration);
+  copy_text(best.explanation, to.explanation, sizeof to.explanation);
+  write_known(to, caller);
+}
+
+void write_argument(const ArgumentDescription& argument, autotune_kernel_argument& caller) {
+  autotune_kernel_argument to{};
+  to.kind = static_cast<std::int32_t>(argument.kind);
+  to.type = static_cast<std::int32_t>(argument.type);
+  to.elements = argument.elements;
+  to.is_written = argument.is_written;
+  to.is_size = argument.is_size;
+  copy_text(argument.name, to.name, sizeof to.name);
+  write_known(to, caller);
+}
+
+void write_result(const SearchSummary& summary, std::int64_t tuned, autotune_tune_result& caller) {
   autotune_tune_result to{};
-  to.measured = tuned.measured;
-  to.known = tuned.known;
-  to.tuned = std::count_if(tuned.problems.begin(), tuned.problems.end(),
-                           [](const TunedProblem& one) { return one.winner.has_value(); });
-  to.complete = tuned.complete;
-  to.stored = tuned.storage_problem.empty();
+  to.measured = summary.measured;
+  to.known = summary.known;
+  to.tuned = tuned;
+  to.complete = summary.complete;
+  to.stored = summary.storage_problem.empty();
   write_known(to, caller);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -74,12 +75,19 @@ struct CCall {
 // An array of problems, whose elements may be of another version's size.
 [[nodiscard]] std::vector<GemmProblem> problems_of(const autotune_problem* first,
                                                    std::size_t count);
+[[nodiscard]] KernelSource source_of(const autotune_kernel_source* from);
+[[nodiscard]] KernelSizes sizes_of(const autotune_kernel_size* first, std::size_t count);
+[[nodiscard]] std::vector<LaunchArgument> arguments_of(const autotune_launch_argument* first,
+                                                       std::size_t count);
 // The defaults for a null pointer.
 [[nodiscard]] LibraryOptions options_of(const autotune_options* from);
 [[nodiscard]] TuningOptions tuning_options_of(const autotune_tune_options* from);
 
 // Write the members behind the size, as many as the caller's structure has.
 void write_choice(const BestConfiguration& best, autotune_choice& to);
-void write_result(const TuningResult& tuned, autotune_tune_result& to);
+void write_choice(const KernelConfiguration& best, const std::string& kernel, autotune_choice& to);
+void write_argument(const ArgumentDescription& argument, autotune_kernel_argument& to);
+// `tuned`: the number of problems that have a winner.
+void write_result(const SearchSummary& summary, std::int64_t tuned, autotune_tune_result& to);
 
 }  // namespace autotune

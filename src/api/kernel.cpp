@@ -40,6 +40,10 @@ const std::vector<std::string>& Kernel::sizes() const {
   return inside().described().sizes;
 }
 
+std::vector<ArgumentDescription> Kernel::arguments(const KernelSizes& sizes) const {
+  return inside().arguments(sizes);
+}
+
 KernelTuningResult Kernel::tune(const std::vector<KernelSizes>& problems,
                                 const TuningOptions& options) {
   return inside().tune(problems, options);
@@ -54,7 +58,11 @@ KernelPlan Kernel::plan(const KernelSizes& sizes) {
 }
 
 void Kernel::run(Stream stream, const LaunchArgument* arguments, std::size_t count) {
-  inside().launch(stream, arguments, count);
+  inside().launch(inside().sizes_among(arguments, count), stream, arguments, count);
+}
+void Kernel::run(const KernelSizes& sizes, Stream stream, const LaunchArgument* arguments,
+                 std::size_t count) {
+  inside().launch(sizes, stream, arguments, count);
 }
 
 }  // namespace autotune

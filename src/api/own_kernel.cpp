@@ -26,6 +26,11 @@ KernelSizes sizes_of(const Problem& problem) {
   return sizes;
 }
 
+// Returns whether an argument is the size of its name.
+bool is_size(const DescribedArgument& argument) {
+  return argument.kind == Kind::number && argument.value->source() == argument.name;
+}
+
 void check_count(const DescribedKernel& kernel, std::size_t count) {
   if (count == kernel.arguments.size()) return;
   throw UsageError(fmt::format("{} has {} arguments, but {} were given", kernel.key,
@@ -236,7 +241,7 @@ KernelSizes OwnKernel::sizes_among(const LaunchArgument* arguments, std::size_t 
   KernelSizes sizes;
   for (const std::string& size : kernel.sizes) {
     const auto place = std::ranges::find_if(kernel.arguments, [&](const DescribedArgument& each) {
-      return each.kind == Kind::number && each.value->source() == size;
+      return is_size(each) && each.name == size;
     });
     if (place == kernel.arguments.end()) {
       throw UsageError(
@@ -251,11 +256,30 @@ KernelSizes OwnKernel::sizes_among(const LaunchArgument* arguments, std::size_t 
   return sizes;
 }
 
-void OwnKernel::launch(Stream stream, const LaunchArgument* arguments, std::size_t count) {
-  const KernelSizes sizes = sizes_among(arguments, count);
-  std::vector<std::int64_t> values;
-  for (const auto& [name, value] : sizes) values.push_back(value);
-  const std::pair key(launcher().context(), std::move(values));
+std::vector<ArgumentDescription> OwnKernel::arguments(const KernelSizes& sizes) const {
+  std::vector<TensorDesc> tensors;
+  if (!sizes.empty()) tensors = tensors_of(described(), problem_of(sizes));
+  std::vector<ArgumentDescription> result;
+  std::size_t buffers = 0;
+  for (const DescribedArgument& each : described().arguments) {
+    ArgumentDescription& made = result.emplace_back();
+    made.name = each.name;
+    made.is_size = is_size(each);
+    if (each.kind == Kind::buffer) {
+      made.type = each.type;
+      if (!tensors.empty()) made.elements = tensors[buffers++].elements();
+      made.is_written = each.role != TensorRole::input;
+    } else {
+      made.kind =
+          each.kind == Kind::number ? LaunchArgument::Kind::whole : LaunchArgument::Kind::real;
+    }
+  }
+  return result;
+}
+
+void OwnKernel::launch(const KernelSizes& sizes, Stream stream, const LaunchArgument* arguments,
+                       std::size_t count) {
+  const std::pair key(launcher().context(), sizes);
   std::shared_ptr<const PlannedLaunch> planned;
   std::uint64_t searches = 0;
   {

@@ -46,7 +46,11 @@ class OwnKernel {
   [[nodiscard]] KernelConfiguration query(const KernelSizes& sizes) const;
   [[nodiscard]] std::shared_ptr<const PlannedLaunch> plan(const KernelSizes& sizes,
                                                           std::optional<Stream> stream);
-  void launch(Stream stream, const LaunchArgument* arguments, std::size_t count);
+  [[nodiscard]] std::vector<ArgumentDescription> arguments(const KernelSizes& sizes) const;
+  // Throws UsageError where a size is no argument.
+  [[nodiscard]] KernelSizes sizes_among(const LaunchArgument* arguments, std::size_t count) const;
+  void launch(const KernelSizes& sizes, Stream stream, const LaunchArgument* arguments,
+              std::size_t count);
 
  private:
   struct Chosen {
@@ -55,8 +59,6 @@ class OwnKernel {
   };
   [[nodiscard]] Problem problem_of(const KernelSizes& sizes) const;
   [[nodiscard]] Chosen choose(const Problem& problem) const;
-  // Throws UsageError where a size is no argument.
-  [[nodiscard]] KernelSizes sizes_among(const LaunchArgument* arguments, std::size_t count) const;
   [[nodiscard]] KernelLauncher& launcher();
 
   std::shared_ptr<Core> core_;
@@ -65,9 +67,7 @@ class OwnKernel {
   std::mutex mutex_;                          // of what follows
   std::unique_ptr<KernelLauncher> launcher_;  // made with the first plan
   // By the context and the sizes.
-  std::map<std::pair<std::uint64_t, std::vector<std::int64_t>>,
-           std::shared_ptr<const PlannedLaunch>>
-      plans_;
+  std::map<std::pair<std::uint64_t, KernelSizes>, std::shared_ptr<const PlannedLaunch>> plans_;
   std::uint64_t searches_ = 0;  // that have ended: a plan from before one is not kept
 };
 

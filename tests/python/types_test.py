@@ -24,6 +24,10 @@ with autotune.Library("cpu", database="a.db") as library:
     plan(weights, Array(), Array(), workspace=Array() if plan.workspace_bytes else None)
     choice: autotune.Choice = library.query((1, 2, 3))
     tuned: int = library.tune([(1, 2, 3)], trials=3)["tuned"]
+    kernel = autotune.Kernel("a.cu", library=library)
+    tuned = kernel.tune(n=3, trials=3)["tuned"]
+    kernel.launch(Array(), 3.0, stream=None, n=3)
+    match = kernel.query(n=3)["match"]
 """
 
 mypy = [sys.executable, "-m", "mypy"] if importlib.util.find_spec("mypy") else [shutil.which("mypy")]

@@ -11,6 +11,7 @@
 
 #include "autotune/autotune.hpp"
 
+#include "tests/api/c_caller.hpp"
 #include "tests/api/temporary_storage.hpp"
 
 namespace autotune::test {
@@ -51,7 +52,7 @@ class Fixture {
     LibraryOptions options;
     options.device = Device::cpu();
     options.miss = miss;
-    options.miss_budget_seconds = 1;
+    options.miss_budget_seconds = 60;  // it ends with its space
     return options;
   }
 
@@ -180,6 +181,55 @@ TEST_SUITE("own kernels in an application") {
     CHECK(refusal([&] { KernelPlan()(nullptr); }) == "this KernelPlan is empty");
     CHECK(refusal([&] { static_cast<void>(Kernel().name()); }) == "this Kernel is empty");
     CHECK(refusal([&] { fixture.kernel("#pragma kernel tune(A = 1)\n"); }).starts_with("own.cu:"));
+  }
+
+  TEST_CASE("the C API does the same") {
+    const TemporaryStorage storage;
+    Caller caller;
+    REQUIRE(autotune_open(&caller.options, &caller.library) == AUTOTUNE_OK);
+    autotune_kernel_source source{};
+    source.size = sizeof source;
+    source.file = "own.cu";
+    source.text = kSaxpy;
+    autotune_kernel* kernel = nullptr;
+    REQUIRE_MESSAGE(autotune_kernel_open(caller.library, &source, &kernel) == AUTOTUNE_OK,
+                    autotune_last_error());
+    const autotune_kernel_size sizes[] = {{"n", 100}};
+    CHECK(autotune_kernel_tune(kernel, sizes, 1, nullptr, &caller.result) == AUTOTUNE_OK);
+    CHECK(caller.result.measured == 6);
+    CHECK(caller.result.tuned == 1);
+    CHECK(autotune_kernel_query(kernel, sizes, 1, &caller.choice) == AUTOTUNE_OK);
+    CHECK(caller.choice.match == AUTOTUNE_EXACT);
+    CHECK(std::string(caller.choice.kernel) == "saxpy");
+
+    autotune_kernel_argument argument{};
+    argument.size = sizeof argument;
+    CHECK(autotune_kernel_argument_at(kernel, sizes, 1, 2, &argument) == AUTOTUNE_OK);
+    CHECK(std::string(argument.name) == "y");
+    CHECK(argument.kind == AUTOTUNE_ADDRESS);
+    CHECK(argument.type == AUTOTUNE_F32);
+    CHECK(argument.elements == 100);
+    CHECK(argument.is_written == 1);
+    CHECK(autotune_kernel_argument_at(kernel, nullptr, 0, 3, &argument) == AUTOTUNE_OK);
+    CHECK(argument.is_size == 1);
+    CHECK(autotune_kernel_argument_at(kernel, sizes, 1, 4, &argument) == AUTOTUNE_USAGE);
+    CHECK(std::string(autotune_last_error()) == "index is 4: saxpy has 4 arguments");
+
+    CHECK(is_right(100, [&](float* x, float* y) {
+      const autotune_launch_argument values[] = {{AUTOTUNE_REAL, 0, nullptr, 0, 3},
+                                                 {AUTOTUNE_ADDRESS, 0, x, 0, 0},
+                                                 {AUTOTUNE_ADDRESS, 0, y, 0, 0},
+                                                 {AUTOTUNE_WHOLE, 0, nullptr, 100, 0}};
+      CHECK(autotune_kernel_launch(kernel, nullptr, 0, values, 4, nullptr) == AUTOTUNE_OK);
+    }));
+    const autotune_launch_argument wrong = {3, 0, nullptr, 0, 0};
+    CHECK(autotune_kernel_launch(kernel, nullptr, 0, &wrong, 1, nullptr) == AUTOTUNE_USAGE);
+    CHECK(std::string(autotune_last_error()) == "kind is 3: it must be from 0 to 2");
+    const autotune_kernel_size twice[] = {{"n", 1}, {"n", 2}};
+    CHECK(autotune_kernel_query(kernel, twice, 2, &caller.choice) == AUTOTUNE_USAGE);
+    CHECK(std::string(autotune_last_error()) == "the size n is given twice");
+    autotune_kernel_close(kernel);
+    autotune_close(caller.library);
   }
 
   TEST_CASE("the policy says what happens to sizes that were not tuned") {
