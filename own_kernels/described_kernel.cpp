@@ -185,6 +185,15 @@ struct OwnKernels::Data {
 
 namespace {
 
+// Returns whether the values of some output are neither in a file nor free.
+bool needs_reference(const DescribedKernel& kernel) {
+  return std::ranges::any_of(kernel.arguments, [](const DescribedArgument& each) {
+    const TensorContent& content = each.content.content;
+    return each.kind == DescribedArgument::Kind::buffer && is_written(each.role) &&
+           content.is_checked() && content.expected.empty();
+  });
+}
+
 // A kernel that is the reference of another has the same sizes and buffers.
 void check_reference(const DescribedKernel& kernel, const DescribedKernel& reference) {
   const auto buffers = [](const DescribedKernel& of) {
@@ -245,10 +254,12 @@ OwnKernels::OwnKernels(const KernelFile& file, const DescribedKernel& kernel) {
     return std::make_shared<const KernelTemplate>(template_of(described, operation));
   };
   const auto reference = make_template(data->reference ? *data->reference : own);
-  operation.launched_reference =
-      [reference, &described = data->reference ? *data->reference : own](const Problem& problem) {
-        return reference_of(described, *reference, problem);
-      };
+  if (needs_reference(own)) {
+    operation.launched_reference =
+        [reference, &described = data->reference ? *data->reference : own](const Problem& problem) {
+          return reference_of(described, *reference, problem);
+        };
+  }
   std::vector<KernelTemplate> templates;
   templates.push_back(template_of(own, operation));
   check_default(own, templates.front().space);

@@ -134,7 +134,8 @@ KernelFile read_kernel_file(const std::filesystem::path& path, const KernelFileO
     DescribedKernel kernel = read_kernel(source, block, declaration, options.template_arguments);
     for (DescribedArgument& argument : kernel.arguments) {
       for (std::string* const each :
-           {&argument.content.content.file, &argument.content.content.expected}) {
+           {&argument.content.content.file, &argument.content.content.expected,
+            &argument.content.content.results}) {
         if (!each->empty()) *each = std::filesystem::absolute(path.parent_path() / *each).string();
       }
     }

@@ -1,6 +1,7 @@
 #include "own_kernels/kernel_reader.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -63,6 +64,8 @@ class KernelReader : KernelScope {
         {"inout", &KernelReader::role<TensorRole::inout>},
         {"data", &KernelReader::data},
         {"tolerance", &KernelReader::tolerance},
+        {"unchecked", &KernelReader::unchecked},
+        {"results", &KernelReader::results},
         {"scalar", &KernelReader::scalar},
         {"define", &KernelReader::define},
         {"tuning_key", &KernelReader::tuning_key},
@@ -150,6 +153,7 @@ class KernelReader : KernelScope {
           parse_content(tokens, [&] { return of_sizes(tokens, "the data of a buffer"); });
       content.content.tolerance = named.content.content.tolerance;
       content.content.expected = named.content.content.expected;
+      content.content.results = named.content.content.results;
       named.content = std::move(content);
       has_content_.insert(named.name);
     } while (tokens.next_if(","));
@@ -165,6 +169,37 @@ class KernelReader : KernelScope {
       }
       named.content.content.tolerance = parse_tolerance(tokens, scope_);
     } while (tokens.next_if(","));
+  }
+
+  void unchecked(TokenStream& tokens) {
+    do {
+      constexpr double kAny = std::numeric_limits<double>::infinity();
+      written(tokens).content.content.tolerance = {kAny, 0};
+    } while (tokens.next_if(","));
+  }
+
+  void results(TokenStream& tokens) {
+    do {
+      DescribedArgument& named = written(tokens);
+      tokens.expect("=");
+      const Token file = tokens.next();
+      if (file.kind != Token::Kind::text) {
+        tokens.refuse(
+            file, "the results of an output are written to a file, e.g. results(y = \"y.npy\")");
+      }
+      named.content.content.results = file.text;
+    } while (tokens.next_if(","));
+  }
+
+  // The output or inout that is named next.
+  DescribedArgument& written(TokenStream& tokens) {
+    const Token place = tokens.peek();
+    DescribedArgument& named = buffer(tokens);
+    if (named.role == TensorRole::input) {
+      tokens.refuse(place,
+                    fmt::format("{} is an input: it must be an output or an inout", named.name));
+    }
+    return named;
   }
 
   // Where no directive says what a buffer holds.

@@ -103,4 +103,21 @@ ElementBuffer read_npy(const std::string& path, const TensorDesc& tensor) {
   return buffer;
 }
 
+void write_npy(const std::string& path, const ElementBuffer& elements) {
+  constexpr std::size_t kAlignment = 64;  // of the first element
+  const std::string name = numpy_name(elements.type());
+  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},), }}",
+                                   name == "V2" ? '|' : '<', name, elements.count());
+  const std::size_t before = kMagic.size() + 4;  // with the version and the length
+  header.append(kAlignment - 1 - (before + header.size()) % kAlignment, ' ');
+  header += '\n';
+  std::ofstream file(path, std::ios::binary);
+  file << kMagic << '\x01' << '\x00' << static_cast<char>(header.size() & 0xff)
+       << static_cast<char>(header.size() >> 8) << header;
+  file.write(reinterpret_cast<const char*>(elements.data()),
+             elements.count() * size_bytes(elements.type()));
+  file.close();
+  if (!file) throw EnvironmentError(fmt::format("{}: the file cannot be written", path));
+}
+
 }  // namespace autotune

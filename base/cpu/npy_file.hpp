@@ -13,4 +13,7 @@ namespace autotune {
 // EnvironmentError, which names the file, for one that cannot be read or holds something else.
 [[nodiscard]] ElementBuffer read_npy(const std::string& path, const TensorDesc& tensor);
 
+// Writes the elements as a file of one dimension. Throws EnvironmentError, which names the file.
+void write_npy(const std::string& path, const ElementBuffer& elements);
+
 }  // namespace autotune

@@ -19,7 +19,8 @@ void check(const ProblemData& data, const std::string& operation) {
   if (!data.has_tolerances() || data.launched_reference) return;
   for (std::size_t i = 0; i < data.tensors.size(); ++i) {
     if (is_output(data.tensors[i]) &&
-        (data.contents.empty() || data.contents[i].expected.empty())) {
+        (data.contents.empty() ||
+         (data.contents[i].expected.empty() && data.contents[i].is_checked()))) {
       throw Error("the operation " + operation + " has no reference for its output " +
                   data.tensors[i].name);
     }
@@ -54,7 +55,9 @@ ProblemData problem_data(const Operation& operation, const Problem& problem, Inp
 Tolerance ProblemData::tolerance(std::size_t tensor) const {
   const ElementType type = tensors[tensor].type;
   const bool has_own = !contents.empty() && contents[tensor].tolerance;
-  return has_own && !is_integer(type) ? *contents[tensor].tolerance : default_tolerance(type);
+  return has_own && (!is_integer(type) || !contents[tensor].is_checked())
+             ? *contents[tensor].tolerance
+             : default_tolerance(type);
 }
 
 ReferenceCode reference_code(const ProblemData& data) {

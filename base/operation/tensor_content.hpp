@@ -2,6 +2,7 @@
 // what is expected, as an operation says it of each of its tensors.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace autotune {
 
-// An element is right when |result - expected| <= absolute + relative * |expected|.
+// An element is right when |result - expected| <= absolute + relative * |expected|. If `absolute` is
+// infinite, any value is right, a NaN too.
 struct Tolerance {
   double absolute = 0;
   double relative = 0;
@@ -40,9 +42,15 @@ struct TensorContent {
   std::string file = {};
 
   // Of an output or an inout: the .npy file of the expected values, in place of those that the
-  // reference gives; and the tolerance, if it is not the default one. Integers must be equal.
+  // reference gives; and the tolerance, if it is not the default one. Integers must be equal unless
+  // it is infinite.
   std::string expected = {};
   std::optional<Tolerance> tolerance = {};
+  // The .npy file that gets the elements which a verified launch leaves. Empty: none.
+  std::string results = {};
+
+  // Returns whether some values would be wrong.
+  [[nodiscard]] bool is_checked() const { return !tolerance || std::isfinite(tolerance->absolute); }
 
   bool operator==(const TensorContent&) const = default;
 };

@@ -1,10 +1,12 @@
 // Kernels of a user's own, from their file to the program's answers, on the CPU device.
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "cpu/npy_file.hpp"
 #include "tests/cli/program.hpp"
 
 namespace autotune::test {
@@ -119,6 +121,37 @@ TEST_SUITE("a kernel of one's own") {
     CHECK(has(text.str(), "dim3(8, 1, 1), dim3(64, 1, 1)"));
     CHECK(has(text.str(), "float scalar0 = 1.5;"));
     CHECK(has(text.str(), "cudaError_t scale_1000(const void* x, void* y, cudaStream_t stream)"));
+  }
+
+  TEST_CASE("may leave outputs unchecked, and writes results to files") {
+    // Each configuration leaves other values, one of them NaN, and writes half of the elements.
+    const OwnKernel program(R"(
+__constant__ float factors[2] = {0.5f, 3};
+#pragma kernel tune(BLOCK = 32, 64) block_size(BLOCK) problem_size(n) buffers(y[n], z[n])
+#pragma kernel inout(y, z) unchecked(y, z) data(y = constant(7)) results(y = "y.npy")
+__global__ void differ(float* y, int* z, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i >= n / 2) return;
+  y[i] = i == 0 ? 0.0f / 0.0f : BLOCK * factors[1];
+  z[i] = BLOCK;
+}
+)");
+    const Json document = program.tuned({"--size", "n=200"});
+    CHECK(document.at("measured") == 2);
+    CHECK(document.at("results").at(0).at("status") == "ok");
+    const std::string trials =
+        program({"db", "export", "--format", "csv", "--kernel", program.file.string()}).out;
+    CHECK(has(trials, "ok"));
+    CHECK_FALSE(has(trials, "wrong"));
+    const ProgramResult ran =
+        program.run("run", {"--device", "cpu", "--size", "n=200", "--config", "BLOCK=64"});
+    CHECK(ran.exit_code == kSuccess);
+    const ElementBuffer y =
+        read_npy(program.folder.path() / "y.npy",
+                 {"y", TensorRole::inout, ElementType::f32, 1, 200, 200, 1, 200});
+    CHECK(std::isnan(y.at(0)));
+    CHECK(y.at(99) == 192);
+    CHECK(y.at(100) == 7);
   }
 
   TEST_CASE("whose result is wrong is never a winner") {

@@ -76,6 +76,7 @@ TEST_SUITE("a file of kernels") {
     CHECK(contents[0].kind == TensorContent::Kind::uniform);
     CHECK(contents[1].kind == TensorContent::Kind::linear);
     CHECK(contents[1].tolerance == Tolerance{1e-6, 1e-5});
+    CHECK(read.operation.launched_reference != nullptr);
     using enum ArgumentKind;
     CHECK(read.kernel.signature(problem) == KernelSignature{{scalar, 0, ElementType::f64},
                                                             {tensor, 0, ElementType::f32},

@@ -29,6 +29,7 @@ class CpuBackend : public MeasureBackend {
   void poison(DataSet data, Poison poison) override;
   double launch(DataSet data) override;
   CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override;
+  void store_results() override { tensors_->store_results(); }
   std::string changed_input(DataSet data) override { return tensors_->changed_input(data); }
   [[nodiscard]] double least_us(const ProblemData& data) override;
   Timing time(const TimingPlan& plan, double estimate_us) override;

@@ -20,6 +20,7 @@ Finding judge(const CpuWorkspace::Output& output, const Rectangle& piece, DataSe
   const ElementBuffer& reference = expected_of(output, data);
   const double unit = info(result.type()).unit_roundoff;
   Finding finding;
+  if (output.tolerance && std::isinf(output.tolerance->absolute)) return finding;
   for (std::int64_t row = piece.row; row < piece.row + piece.rows; ++row) {
     for (std::int64_t column = piece.column; column < piece.column + piece.columns; ++column) {
       const std::int64_t place = row * result.columns() + column;

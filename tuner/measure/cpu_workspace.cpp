@@ -189,6 +189,19 @@ std::string CpuWorkspace::changed_input(DataSet data) const {
   return "";
 }
 
+void CpuWorkspace::store_results() const {
+  auto output = outputs_.begin();
+  for (std::size_t i = 0; i < data_.contents.size(); ++i) {
+    if (!is_written(data_.tensors[i].role)) continue;
+    if (const std::string& path = data_.contents[i].results; !path.empty()) {
+      ElementBuffer elements(data_.tensors[i].type, data_.tensors[i].elements());
+      output->result.copy_to(elements);
+      write_npy(path, elements);
+    }
+    ++output;
+  }
+}
+
 void CpuWorkspace::compute_expected(const CpuLaunchedReference* reference) {
   if (has_expected_) return;
   if (reference != nullptr) {

@@ -61,6 +61,8 @@ class CpuWorkspace {
   // Gives the inouts their data, too.
   void poison(DataSet data, Poison poison = Poison::nan);
 
+  // Writes each output to the file that its content names, if it does. Throws EnvironmentError.
+  void store_results() const;
   // Returns the name of an input that is not as it was filled, if there are tolerances.
   [[nodiscard]] std::string changed_input(DataSet data) const;
 

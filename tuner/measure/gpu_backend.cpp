@@ -215,6 +215,10 @@ CheckOutcome GpuBackend::check(DataSet data, const std::string& when, Finding& f
   return {};
 }
 
+void GpuBackend::store_results() {
+  loaded_->tensors.store_results();
+}
+
 std::string GpuBackend::changed_input(DataSet data) {
   return loaded_->tensors.changed_input(data);
 }

@@ -30,6 +30,7 @@ class GpuBackend : public MeasureBackend {
   void poison(DataSet data, Poison poison) override;
   double launch(DataSet data) override;
   CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override;
+  void store_results() override;
   std::string changed_input(DataSet data) override;
   [[nodiscard]] double least_us(const ProblemData& data) override;
   Timing time(const TimingPlan& plan, double estimate_us) override;

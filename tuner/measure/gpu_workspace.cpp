@@ -177,6 +177,21 @@ void GpuWorkspace::compute_expected() {
   }
 }
 
+void GpuWorkspace::store_results() const {
+  for (const Output& output : outputs_) {
+    if (data_.contents.empty() || data_.contents[output.tensor].results.empty()) continue;
+    const TensorDesc& tensor = data_.tensors[output.tensor];
+    const std::int64_t row_bytes = tensor.columns * size_bytes(tensor.type);
+    const gpu::DeviceBuffer rows = buffer(kernels_.driver(), tensor.bytes());
+    gpu::copy_rows(kernels_.driver(), {rows.address(), row_bytes, tensor.rows * row_bytes},
+                   rows_of(output), row_bytes, tensor.rows, tensor.matrices, stream_.handle());
+    ElementBuffer elements(tensor.type, tensor.elements());
+    rows.copy_to_host(elements.data(), rows.size(), stream_);
+    stream_.synchronize();
+    write_npy(data_.contents[output.tensor].results, elements);
+  }
+}
+
 // It runs in the place of the kernels that it judges, so that what it does wrong is found, and finds
 // other poison than they, so that what depends on poison differs.
 void GpuWorkspace::launch_reference(const MeasuringKernels::Reference& reference, DataSet data) {

@@ -77,6 +77,8 @@ class GpuWorkspace {
   }
   [[nodiscard]] double value(std::size_t output, std::int64_t element) const;
   [[nodiscard]] double expected(std::size_t output, DataSet data, std::int64_t element) const;
+  // Writes each output to the file that its content names, if it does. Throws EnvironmentError.
+  void store_results() const;
   // Returns the name of an input that is not as it was filled.
   [[nodiscard]] std::string changed_input(DataSet data) const;
 

@@ -30,8 +30,11 @@ class Procedure {
     const bool exact =
         launch_and_check(DataSet::integers, tolerances_ ? "on the first data" : "on integers");
     reply_.verification.integers_exact = exact;
-    return exact &&
-           launch_and_check(DataSet::reals, tolerances_ ? "on the second data" : "on random data");
+    const bool is_right =
+        exact &&
+        launch_and_check(DataSet::reals, tolerances_ ? "on the second data" : "on random data");
+    if (is_right) backend_.store_results();
+    return is_right;
   }
 
   bool time() {

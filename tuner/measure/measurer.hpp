@@ -54,6 +54,8 @@ class MeasureBackend {
   // error bound for reals; within the tolerances for outputs that have them. `when` completes
   // "wrong ...".
   virtual CheckOutcome check(DataSet data, const std::string& when, Finding& finding) = 0;
+  // Writes the outputs to the files that the problem's data name for results.
+  virtual void store_results() {}
   // Returns the name of an input that a launch has changed, if the results have tolerances. Empty:
   // none.
   [[nodiscard]] virtual std::string changed_input(DataSet) { return ""; }

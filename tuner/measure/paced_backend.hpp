@@ -59,6 +59,7 @@ class PacedBackend : public MeasureBackend {
   CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override {
     return pace_.keep([&] { return backend_.check(data, when, finding); });
   }
+  void store_results() override { backend_.store_results(); }
   std::string changed_input(DataSet data) override {
     return pace_.keep([&] { return backend_.changed_input(data); });
   }

@@ -79,7 +79,8 @@ json contents_form(const std::vector<TensorContent>& contents) {
     const json tolerance =
         content.tolerance ? json{content.tolerance->absolute, content.tolerance->relative} : json();
     form.push_back({static_cast<int>(content.kind), content.first, content.second,
-                    binary(content.file), binary(content.expected), tolerance});
+                    binary(content.file), binary(content.expected), tolerance,
+                    binary(content.results)});
   }
   return form;
 }
@@ -96,6 +97,7 @@ std::vector<TensorContent> contents_from(const json& form) {
     if (const json& tolerance = one.at(5); !tolerance.is_null()) {
       content.tolerance = {tolerance.at(0), tolerance.at(1)};
     }
+    content.results = bytes_of(one.at(6));
     contents.push_back(std::move(content));
   }
   return contents;

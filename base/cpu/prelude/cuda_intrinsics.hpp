@@ -5,6 +5,8 @@
 // Every thread of the operating system loads a copy of the kernel of its own and runs one block
 // at a time in it, so shared memory is simply static.
 #define __shared__ static
+// No host writes to constant memory: it has its initial values.
+#define __constant__
 #define __global__ __attribute__((visibility("default")))
 #define __device__
 #define __host__

@@ -19,6 +19,33 @@ TensorDesc tensor_of(ElementType type, std::int64_t rows, std::int64_t columns) 
   return {"a", TensorRole::input, type, rows, columns, columns, 1, rows * columns};
 }
 
+TEST_SUITE("write_npy()") {
+  TEST_CASE("what it writes has the same elements, from a multiple of 64 bytes on") {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path() / "a.npy";
+    for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16,
+                                   ElementType::bf16, ElementType::i32}) {
+      CAPTURE(to_string(type));
+      for (const std::int64_t count : {1, 3, 1000}) {
+        ElementBuffer written(type, count);
+        for (std::int64_t i = 0; i < count; ++i) {
+          store_element(type, written.data() + i * size_bytes(type), static_cast<double>(i % 5));
+        }
+        write_npy(path, written);
+        const ElementBuffer read = read_npy(path, tensor_of(type, 1, count));
+        CHECK(read.at(count - 1) == static_cast<double>((count - 1) % 5));
+        const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+        CHECK((bytes - count * size_bytes(type)) % 64 == 0);
+      }
+    }
+  }
+
+  TEST_CASE("a folder that is not there is named") {
+    CHECK_THROWS_WITH_AS(write_npy("/nowhere/a.npy", ElementBuffer(ElementType::f32, 1)),
+                         "/nowhere/a.npy: the file cannot be written", EnvironmentError);
+  }
+}
+
 TEST_SUITE("read_npy()") {
   TEST_CASE("a file of the tensor's type has its elements") {
     const test::TemporaryFolder folder;

@@ -1,6 +1,7 @@
 // Matrix multiplication as an operation, compared with its definition.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -235,6 +236,11 @@ TEST_SUITE("problem_data") {
     CHECK(data_of().has_tolerances());
     CHECK(data_of().tolerance(2) == Tolerance{0, 0.5});
     CHECK(data_of().tolerance(0) == default_tolerance(ElementType::f32));
+    described.contents = [](const Problem&) {
+      constexpr double kAny = std::numeric_limits<double>::infinity();
+      return std::vector<TensorContent>{{}, {}, {.tolerance = Tolerance{kAny, 0}}};
+    };
+    CHECK_FALSE(data_of().contents[2].is_checked());  // so it needs no reference
     described.contents = {};
     described.launched_reference = [](const Problem&) {
       return LaunchedReference{.name = "plain"};

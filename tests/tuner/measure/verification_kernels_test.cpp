@@ -347,10 +347,11 @@ TEST_SUITE("VerificationKernels") {
   TEST_CASE("elements must be as near as the tolerance says") {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     constexpr float kInf = std::numeric_limits<float>::infinity();
-    const auto check = [](const Result& result, const std::vector<float>& expected) {
+    const auto check = [](const Result& result, const std::vector<float>& expected,
+                          double absolute = 0.5) {
       std::vector<kernels::Finding> findings(2);
       launch(2, [&] {
-        kernels::check_tolerance(result.area(), expected.data(), 0.5, 0.25, findings.data());
+        kernels::check_tolerance(result.area(), expected.data(), absolute, 0.25, findings.data());
       });
       return found(findings);
     };
@@ -361,6 +362,9 @@ TEST_SUITE("VerificationKernels") {
     CHECK(finding.max_error_ratio == 4.0 / 3);
     CHECK(finding.error_squares == 5);
     CHECK(check(Result({5, 4, kNan, kInf, kInf, 1.75F, 1}), expected).wrong == 0);
+    const kernels::Finding any = check(Result({5, 6, kNan, kInf, -kInf, kNan, 1}), expected, kInf);
+    CHECK(any.wrong == 0);
+    CHECK(any.error_squares == 0);
   }
 
   TEST_CASE("elements that were not written are counted, in batches too") {
