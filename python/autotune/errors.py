@@ -28,6 +28,10 @@ class NotTunedError(Error):
     """The problem was not tuned, and a Library with miss="refuse" or a limit of the error was asked."""
 
 
+class UnsupportedError(ValueError):
+    """A script of Kernel Tuner asks for what cannot be had here. The message names the argument and says what can."""
+
+
 def error_of(message: str, status: int, cuda_result: int) -> Error:
     """The exception for a status of the C API that is neither success nor a wrong call."""
     kind = {STORAGE: StorageError, NOT_TUNED: NotTunedError}.get(status, Error)
