@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `pip install .` without a network, as it stands in README: the module finds the shared library beside it
-# and multiplies NumPy's arrays on the CPU device. The library needs glibc alone, and has the notices of
-# what is in it. `pip install --editable .` works too. usage: pip_test.sh [PYTHON]
+# and multiplies NumPy's arrays on the CPU device, and a script of Kernel Tuner runs with the program beside
+# it. Both need glibc alone, and the package has the notices of what is in them. `pip install --editable .` works too. usage: pip_test.sh [PYTHON]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${1:-python3}
@@ -21,19 +21,20 @@ install() {
 }
 install "$python" --verbose --target "$scratch/installed" "$root"
 if grep -i deprecated "$scratch/pip.txt"; then echo "a deprecated setting is used"; exit 1; fi
-library=$scratch/installed/autotune/libautotune.so
-others=$(ldd "$library" | grep -vE '^\s*(linux-vdso|/lib64/ld-linux|lib(c|m|dl|pthread)\.so)' || true)
-[[ -z $others ]] || { echo "the library needs more than glibc: $others"; exit 1; }
-if readelf --sections --wide "$library" | grep -F .symtab; then echo "the library is not stripped"; exit 1; fi
+for built in "$scratch/installed/autotune/libautotune.so" "$scratch/installed/autotune/bin/autotune"; do
+  others=$(ldd "$built" | grep -vE '^\s*(linux-vdso|/lib64/ld-linux|lib(c|m|dl|pthread)\.so)' || true)
+  [[ -z $others ]] || { echo "$built needs more than glibc: $others"; exit 1; }
+  if readelf --sections --wide "$built" | grep -F .symtab; then echo "$built is not stripped"; exit 1; fi
+done
 notices=$(find "$scratch/installed" -path "*.dist-info/licenses/THIRD_PARTY")
 cmp "$notices" "$root/THIRD_PARTY"
 grep -qx 'License-Expression: MIT' "$(dirname "$notices")/../METADATA" || { echo "METADATA has no licence"; exit 1; }
 
-for file in "$root"/python/autotune/*.py "$root/python/autotune/py.typed"; do
-  cmp "$file" "$scratch/installed/autotune/$(basename "$file")"
+for file in "$root"/python/autotune/*.py "$root"/python/autotune/kernel_tuner/*.py "$root/python/autotune/py.typed"; do
+  cmp "$file" "$scratch/installed/${file#"$root/python/"}"
 done
 
-unset AUTOTUNE_LIBRARY
+unset AUTOTUNE_LIBRARY AUTOTUNE_PROGRAM
 cd "$scratch"
 PYTHONPATH=$scratch/installed${PYTHONPATH:+:$PYTHONPATH} "$python" - "$scratch/installed" <<'PYTHON'
 import pathlib
@@ -49,7 +50,17 @@ assert numpy.array_equal(autotune.matmul(a, b), a @ b)
 maps = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8")
 assert f"{sys.argv[1]}/autotune/libautotune.so" in maps, "another library was loaded"
 print("autotune", autotune.version())
+
+from autotune import kernel_tuner
+
+results, _ = kernel_tuner.tune_kernel(
+    "twice", "__global__ void twice(float *x) { x[blockIdx.x * block_size_x + threadIdx.x] *= 2; }", 256,
+    [numpy.ones(256, "float32")], {"block_size_x": [32, 64]}, answer=[numpy.full(256, 2, "float32")],
+    device="cpu", quiet=True)
+assert len(results) == 2 and results[0]["time"] > 0, results
 PYTHON
+version=$(PYTHONPATH=$scratch/installed "$scratch/installed/bin/autotune" --version)
+[[ $version == autotune* ]] || { echo "the command says: $version"; exit 1; }
 
 # Only a folder that Python takes for site-packages can have an editable installation.
 "$python" -m venv "$scratch/venv"

@@ -1,5 +1,7 @@
 """Scripts of Kernel Tuner, on the CPU device."""
 
+import contextlib
+import io
 import json
 import math
 import os
@@ -15,7 +17,9 @@ os.environ["AUTOTUNE_DEVICE"] = "cpu"
 
 from autotune import Error, kernel_tuner  # noqa: E402: it must see the storage
 from autotune.errors import UnsupportedError  # noqa: E402
-from autotune.kernel_tuner import run_kernel, tune_kernel  # noqa: E402
+from autotune.kernel_tuner import run_kernel, strategies, tune_kernel  # noqa: E402
+from autotune.kernel_tuner.parameters import parameters_of  # noqa: E402
+from autotune.kernel_tuner.translation import Translator  # noqa: E402
 
 try:
     import numpy
@@ -133,8 +137,8 @@ class OfKernelTuner(unittest.TestCase):
         for restrictions in forms:
             results, _ = tune_kernel("matmul", MATMUL, (32, 32), [numpy.zeros_like(a), a, b], parameters,
                                      grid_div_y=["block_size_y", "tile_y"], restrictions=restrictions,
-                                     answer=[a, None, None], quiet=True, strategy_options={"max_fevals": 6})
-            self.assertEqual(len(results), 6)
+                                     answer=[a, None, None], quiet=True, strategy_options={"max_fevals": 4})
+            self.assertEqual(len(results), 4)
             for result in results:
                 self.assertIn(result["block_size_y"] * result["tile_y"], (8, 16, 32))
                 self.assertNotIn("__error__", result)
@@ -143,8 +147,7 @@ class OfKernelTuner(unittest.TestCase):
         source = ADD.replace("block_size_x + threadIdx", "block_size_x * per_thread + threadIdx").replace(
             "if (i < n) c[i] = a[i] + b[i];",
             "for (int k = 0; k < per_thread; ++k, i += block_size_x) if (i < n) c[i] = a[i] + b[i];")
-        for divisor in (["block_size_x", "per_thread"], "block_size_x * per_thread", [64],
-                        lambda p: p["block_size_x"] * p["per_thread"], ["block_size_x", lambda p: p["per_thread"]]):
+        for divisor in "block_size_x * per_thread", [64], ["block_size_x", lambda p: p["per_thread"]]:
             with self.subTest(divisor=divisor):
                 results, _ = self.add(kernel_source=source, tune_params={"block_size_x": [32], "per_thread": [2]},
                                       grid_div_x=divisor, answer=self.answer)
@@ -154,7 +157,7 @@ class OfKernelTuner(unittest.TestCase):
                      grid_div_x=[128], answer=self.answer)
 
     def test_a_problem_size_and_shared_memory_of_parameters(self):
-        for size in ("blocks", ("blocks", ), lambda p: (p["blocks"], 1), lambda p: p["blocks"]):
+        for size in ("blocks", ), lambda p: (p["blocks"], 1):
             with self.subTest(size=size):
                 text = ADD.replace("if (i < n)", "for (; i < n; i += grid_size_x * block_size_x)")
                 results, _ = self.add(kernel_source=text, problem_size=size, grid_div_x=[], answer=self.answer,
@@ -221,7 +224,7 @@ class OfKernelTuner(unittest.TestCase):
         folder.mkdir()
         (folder / "sum.h").write_text("__device__ inline float sum(float a, float b) { return a + b; }\n")
         (folder / "add.cu").write_text('#include "sum.h"\n' + ADD.replace("a[i] + b[i]", "sum(a[i], b[i])"))
-        for source in folder / "add.cu", str(folder / "add.cu"), [str(folder / "add.cu"), str(folder / "sum.h")]:
+        for source in folder / "add.cu", [str(folder / "add.cu"), str(folder / "sum.h")]:
             self.assertEqual(len(self.add(kernel_source=source, answer=self.answer)[0]), 2)
 
     def test_metrics_and_objectives(self):
@@ -246,10 +249,16 @@ class OfKernelTuner(unittest.TestCase):
         self.assertNotEqual([result["times"] for result in first], [result["times"] for result in other])
 
     def test_strategies(self):
-        for strategy in "brute_force", "random_sample", "genetic_algorithm", "simulated_annealing", "bayes_opt":
-            results, _ = self.add(strategy=strategy, strategy_options={"max_fevals": 3, "time_limit": 60}, seed=5,
-                                  tune_params={"block_size_x": [32, 64, 96, 128, 160]})
-            self.assertEqual(len(results), 3)
+        for strategy in "brute_force", "random_sample", "bayes_opt":
+            results, _ = self.add(strategy=strategy, strategy_options={"max_fevals": 2, "time_limit": 60}, seed=5,
+                                  tune_params={"block_size_x": [32, 64, 96, 128]})
+            self.assertEqual(len(results), 2)
+        for strategy, own in strategies.NAMES.items():
+            self.assertEqual(strategies.options_of(strategy, {"max_fevals": 7}, 3, 50),
+                             ["--strategy", own, "--trials", "7", "--seed", "3"])
+        self.assertEqual(strategies.options_of(None, None, None, 50), ["--strategy", "exhaustive", "--trials", "50"])
+        self.assertEqual(strategies.options_of("mls", {"time_limit": 2}, None, 50),
+                         ["--strategy", "local", "--budget", "2s"])
 
     def test_unsigned_and_double(self):
         source = "__global__ void f(double *c, unsigned int *a, double s, long long n) {\n" \
@@ -305,6 +314,54 @@ class OfKernelTuner(unittest.TestCase):
                 self.add(**given)
         with self.assertRaisesRegex(Error, "no configuration compiles: .*float8"):
             self.add(kernel_source=ADD.replace("int i", "float8 i"))
+
+    def test_expressions(self):
+        parameters = parameters_of({"x": [4, 7], "y": [2, 3], "mode": ["on", "off"]}, has_defines=False)
+        limit, names = 12, (4, 5)
+
+        def branches(p):
+            z = p["x"] // p["y"]
+            if z > 2:
+                z = z + 1
+                return z * 2
+            return max(z, 1)
+
+        mode = '(tune_mode == 0 ? "on" : ("off"))'
+        for given, text in (
+                ("x / y == 2", "((float(x) / y) == 2)"), ("x % y", "(x % y)"),
+                ("(x - 9) % y", "(((x - 9) % y + y) % y)"), ("x << 2 >> y", "((x * 2 ** 2) // 2 ** y)"),
+                ("1 < x <= y", "(1 < x <= y)"), ("x not in [4, 5]", "(x not in (4, 5))"),
+                ("not (x and y == 2)", "(not (x and (y == 2)))"), ("x or y", "(x ? x : y)"),
+                ("max([x, y, -1])", "max(x, y, (-1))"), ("mode == 'on'", f'({mode} == "on")'),
+                (lambda p: p["x"] * p["y"] <= limit, "((x * y) <= 12)"), (lambda p: p["x"] in names, "(x in (4, 5))"),
+                (lambda x, y: math.ceil(x / y), "ceil((float(x) / y))"),
+                (branches, "(((x // y) > 2) ? (((x // y) + 1) * 2) : max((x // y), 1))"),
+        ):
+            translator = Translator(parameters, "restrictions")
+            with self.subTest(text):
+                found = translator.of_text(given) if isinstance(given, str) else translator.of_function(given)[0]
+                self.assertEqual(found, text)
+
+    def test_a_device(self):
+        del os.environ["AUTOTUNE_DEVICE"]
+        try:
+            self.assertEqual(len(self.add(device="cpu")[0]), 2)
+            with self.assertRaisesRegex(Error, "driver"):
+                self.add()
+            with self.assertRaisesRegex(UnsupportedError, "device is 'gpu'"):
+                self.add(device="gpu")
+        finally:
+            os.environ["AUTOTUNE_DEVICE"] = "cpu"
+
+    def test_the_script_in_the_document(self):
+        text = (pathlib.Path(__file__).parents[2] / "docs" / "own-kernels.md").read_text(encoding="utf-8")
+        script = text[text.index("```python\n") + len("```python\n"):]
+        names = {}
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(script[:script.index("```")], names)
+        self.assertEqual(len(names["results"]), 3)
+        self.assertRegex(printed.getvalue(), "BEST PERFORMING CONFIGURATION FOR OBJECTIVE time:\nblock_size_x=")
 
     def test_a_line_of_a_configuration(self):
         params = {"block_size_x": 64, "time": 1.23456, "other": "a"}

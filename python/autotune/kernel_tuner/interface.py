@@ -58,7 +58,7 @@ def tune_kernel(kernel_name: Any, kernel_source: Any, problem_size: Any, argumen
         for each in description.parameters.values():
             space *= len(each.values)
         search = strategies.options_of(strategy, strategy_options, seed, space)
-        tuned = running.tune(description, device, search, _database(cache, folder), bool(verbose))
+        tuned = running.tune(description, device, search, _database(cache, folder), not quiet)
         results = [_result(description, trial, metrics, bool(verbose)) for trial in tuned.trials]
         if verify:
             running.check_by(verify, answer, atol, request, device, results)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from typing import Any, List, Sequence
 
 from .. import _program
@@ -32,29 +33,34 @@ def device_option(device: Any) -> List[str]:
     return ["--device", name]
 
 
-def run(arguments: Sequence[str], verbose: bool = False, allowed: Sequence[int] = (0,)) -> str:
-    """Runs a command and returns what it prints. Its notes go to standard error if `verbose`.
+def run(arguments: Sequence[str], show_notes: bool = False, allowed: Sequence[int] = (0,)) -> str:
+    """Runs a command and returns what it prints. Its notes go to standard error as they come if `show_notes`.
 
     Raises UnsupportedError for what the program refuses, Error for a fault of the machine and KeyboardInterrupt.
     """
-    try:
-        done = subprocess.run([path_of_program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              check=False, text=True, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise Error(f"the program cannot be started: {error}", _ENVIRONMENT, 0) from None
-    if verbose and done.stderr:
-        sys.stderr.write(done.stderr)
-    if done.returncode in allowed:
-        return done.stdout
-    if done.returncode == 130:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+        notes: List[str] = []
+        try:
+            with subprocess.Popen([path_of_program(), *arguments], stdout=printed, stderr=subprocess.PIPE, text=True,
+                                  encoding="utf-8", errors="replace") as process:
+                for line in process.stderr or ():
+                    notes.append(line.rstrip())
+                    if show_notes:
+                        print(line, end="", file=sys.stderr)
+        except OSError as error:
+            raise Error(f"the program cannot be started: {error}", _ENVIRONMENT, 0) from None
+        if process.returncode in allowed:
+            printed.seek(0)
+            return printed.read()
+    if process.returncode == 130:
         raise KeyboardInterrupt
-    lines = [line for line in done.stderr.splitlines() if line.startswith("autotune: ")]
-    message = lines[-1][len("autotune: "):] if lines else f"the program ended with {done.returncode}: {done.stderr}"
-    if done.returncode == 2:
+    faults = [line for line in notes if line.startswith("autotune: ")]
+    message = faults[-1][len("autotune: "):] if faults else f"the program ended with {process.returncode}"
+    if process.returncode == 2:
         raise UnsupportedError(message)
-    raise Error(message, _ENVIRONMENT if done.returncode == 3 else _INTERNAL, 0)
+    raise Error(message, _ENVIRONMENT if process.returncode == 3 else _INTERNAL, 0)
 
 
-def run_json(arguments: Sequence[str], verbose: bool = False, allowed: Sequence[int] = (0,)) -> Any:
+def run_json(arguments: Sequence[str], show_notes: bool = False, allowed: Sequence[int] = (0,)) -> Any:
     """Runs a command that prints one JSON document."""
-    return json.loads(run(arguments, verbose, allowed))
+    return json.loads(run(arguments, show_notes, allowed))

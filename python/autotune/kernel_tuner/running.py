@@ -22,11 +22,11 @@ class Tuned(NamedTuple):
     environment: Dict[str, Any]
 
 
-def tune(description: Description, device: Any, search: Sequence[str], database: str, verbose: bool) -> Tuned:
+def tune(description: Description, device: Any, search: Sequence[str], database: str, show_notes: bool) -> Tuned:
     """Tunes, and returns one trial for each configuration. Raises Error if the kernel compiles in none of them."""
     stored = ["--db", database]
     report = program.run_json(["tune", *description.options, "--size", f"{SIZE}=1", *program.device_option(device),
-                               *search, *stored, "--no-shipped", "--progress", "none", "--json"], verbose,
+                               *search, *stored, "--no-shipped", "--progress", "plain", "--json"], show_notes,
                               (0, _NONE_CORRECT))
     exported = program.run_json(["db", "export", *description.options, *stored, "--format", "json"])
     label = report["device"]["label"]
