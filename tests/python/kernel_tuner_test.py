@@ -97,6 +97,10 @@ class OfKernelTuner(unittest.TestCase):
         wrong[7] += 1
         with self.assertRaisesRegex(RuntimeError, "verification failed for: block_size_x=.* 1 of 1000 elements of c"):
             self.add(answer=[wrong, None, None, None])
+        cache = os.path.join(storage.name, "wrong")
+        with self.assertRaisesRegex(RuntimeError, "verification failed"):
+            self.add(answer=[wrong, None, None, None], cache=cache)
+        self.assertEqual(len(self.add(answer=self.answer, cache=cache)[0]), 2)  # the verdict is forgotten
         self.assertEqual(len(self.add(answer=[wrong, None, None, None], atol=2)[0]), 2)
 
     def test_verify(self):
@@ -360,7 +364,7 @@ class OfKernelTuner(unittest.TestCase):
         script = text[text.index("```python\n") + len("```python\n"):]
         names = {}
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
             exec(script[:script.index("```")], names)
         self.assertEqual(len(names["results"]), 3)
         self.assertRegex(printed.getvalue(), "BEST PERFORMING CONFIGURATION FOR OBJECTIVE time:\nblock_size_x=")

@@ -23,7 +23,10 @@ class Tuned(NamedTuple):
 
 
 def tune(description: Description, device: Any, search: Sequence[str], database: str, show_notes: bool) -> Tuned:
-    """Tunes, and returns one trial for each configuration. Raises Error if the kernel compiles in none of them."""
+    """Tunes, and returns one trial for each configuration.
+
+    Raises RuntimeError for a wrong result, and Error if the kernel compiles in no configuration.
+    """
     stored = ["--db", database]
     report = program.run_json(["tune", *description.options, "--size", f"{SIZE}=1", *program.device_option(device),
                                *search, *stored, "--no-shipped", "--progress", "plain", "--json"], show_notes,
@@ -34,6 +37,12 @@ def tune(description: Description, device: Any, search: Sequence[str], database:
     last = {str(trial["configuration"]): trial for trial in exported["trials"]
             if trial["template"] == description.key and trial["device"] == label}
     trials = list(last.values())
+    wrong = next((trial for trial in trials if trial["status"] == "wrong_result"), None)
+    if wrong is not None:
+        # The answer may be what was wrong, so that a cache must not keep the verdict.
+        program.run(["db", "rm", *description.options, "--template", description.key, *stored])
+        configuration = get_config_string(description.configuration(wrong["configuration"]))
+        raise RuntimeError(f"Kernel result verification failed for: {configuration}: {wrong['detail']}")
     if trials and all(trial["status"] == "compile_failed" for trial in trials):
         raise Error(f"no configuration compiles: {trials[0]['detail']}", _ENVIRONMENT, 0)
     environment = {"device_name": label, "compute_capability": report["device"]["architecture"]}
