@@ -70,8 +70,10 @@ PYTHONPATH=$("$python" -c 'import pathlib, scikit_build_core as s; print(pathlib
 import sys
 
 import autotune
+import autotune._program
 
 assert autotune.__file__.startswith(sys.argv[1]), autotune.__file__
+assert autotune._program.own_path(), "the program is not found"
 assert autotune.Library("cpu").query((2, 3, 4))["kernel"]
 print("editable: autotune", autotune.version())
 PYTHON

@@ -185,7 +185,8 @@ class OfKernelTuner(unittest.TestCase):
     def test_macros(self):
         source = ADD.replace("block_size_x", "BLOCK").replace("a[i] +", "a[i] + EXTRA +")
         results, _ = self.add(kernel_source=source, answer=answer_of(self.a + self.b + 35),
-                              tune_params={"block_size_x": [32]}, defines={"BLOCK": "block_size_x", "EXTRA": lambda p: p["block_size_x"] + 3})
+                              tune_params={"block_size_x": [32]},
+                              defines={"BLOCK": "block_size_x", "EXTRA": lambda p: p["block_size_x"] + 3})
         self.assertNotIn("__error__", results[0])
         source = ADD.replace("if (i < n)", "if (kernel_tuner && i < n)").replace("block_size_x", "block_size_y * 256")
         results, _ = self.add(kernel_source=source, answer=self.answer, tune_params={"block_size_y": [1]})
