@@ -58,6 +58,22 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_SUITE("a file of kernels") {
+  TEST_CASE("needs no reference where nothing is compared, or files have all that is expected") {
+    const auto read = [](const std::string& instead) {
+      std::string text = kAxpy;
+      const std::string tolerance = "tolerance(y = 1e-6, 1e-5)";
+      return Read(text.replace(text.find(tolerance), tolerance.size(), instead));
+    };
+    CHECK(read("").operation.launched_reference != nullptr);
+    CHECK(read("results(y = \"y.npy\")").operation.launched_reference != nullptr);
+    CHECK(read("unchecked(y)").operation.launched_reference == nullptr);
+    CHECK(read("reference(y = \"y.npy\")").operation.launched_reference == nullptr);
+    const Read kept = read("unchecked(y) results(y = \"y.npy\") data(y = constant(1))");
+    const TensorContent content = kept.operation.contents(kept.problem({{"n", 1000}}))[1];
+    CHECK_FALSE(content.is_checked());
+    CHECK(content.results.starts_with('/'));  // of the file's folder
+  }
+
   TEST_CASE("describes an operation: tensors, numbers, scalars and work") {
     const Read read(kAxpy);
     CHECK(read.kernel.name == "axpy");
