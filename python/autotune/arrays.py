@@ -101,7 +101,8 @@ class Memory:
         """A plain tensor of PyTorch, in less time than by the ways below, which say what is wrong with others."""
         torch = _pytorch_of(array)
         if (torch is None or type(array).__module__ not in ("torch", "torch.nn.parameter")
-                or str(array.dtype)[6:] not in self.elements.torch or array.layout is not torch.strided
+                or not any(array.dtype is getattr(torch, name, None) for name in self.elements.torch)
+                or array.layout is not torch.strided
                 or array.device.type not in ("cpu", "cuda") or array.requires_grad):
             return False
         self.data, self.shape, self.strides = self._read(array.data_ptr), tuple(array.shape), array.stride()
