@@ -74,32 +74,55 @@ std::string numpy_name(ElementType type) {
   return "";
 }
 
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw EnvironmentError(fmt::format("{}: {}", path, why));
+}
+
+std::ifstream opened(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, "the file cannot be opened");
+  return file;
+}
+
 }  // namespace
 
 ElementBuffer read_npy(const std::string& path, const TensorDesc& tensor) {
-  const auto fail = [&](const std::string& why) -> void {
-    throw EnvironmentError(fmt::format("{}: {}", path, why));
-  };
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("the file cannot be opened");
+  std::ifstream file = opened(path);
   const std::optional<Header> header = read_header(file);
-  if (!header) fail("this is not a .npy file, which numpy.save() writes");
+  if (!header) fail(path, "this is not a .npy file, which numpy.save() writes");
   const std::string name = numpy_name(tensor.type);
   const bool has_type = header->type.size() == name.size() + 1 && header->type.ends_with(name) &&
                         (header->type[0] == '<' || name == "V2");
   if (!has_type) {
-    fail(fmt::format("it has elements of type '{}', but {} has '<{}' ({})", header->type,
-                     tensor.name, name, to_string(tensor.type)));
+    fail(path, fmt::format("it has elements of type '{}', but {} has '<{}' ({})", header->type,
+                           tensor.name, name, to_string(tensor.type)));
   }
-  if (header->is_fortran) fail("it is in Fortran order: save numpy.ascontiguousarray() of it");
+  if (header->is_fortran) {
+    fail(path, "it is in Fortran order: save numpy.ascontiguousarray() of it");
+  }
   if (header->count != tensor.elements()) {
-    fail(fmt::format("it has {} elements, but {} has {}", header->count, tensor.name,
-                     tensor.elements()));
+    fail(path, fmt::format("it has {} elements, but {} has {}", header->count, tensor.name,
+                           tensor.elements()));
   }
   ElementBuffer buffer(tensor.type, header->count);
   const std::int64_t bytes = tensor.bytes();
   file.read(reinterpret_cast<char*>(buffer.data()), bytes);
-  if (file.gcount() != bytes) fail("the file is cut short");
+  if (file.gcount() != bytes) fail(path, "the file is cut short");
+  return buffer;
+}
+
+ElementBuffer read_elements(const std::string& path, const TensorDesc& tensor) {
+  if (path.ends_with(".npy")) return read_npy(path, tensor);
+  std::ifstream file = opened(path);
+  ElementBuffer buffer(tensor.type, tensor.elements());
+  const std::int64_t bytes = tensor.bytes();
+  file.read(reinterpret_cast<char*>(buffer.data()), bytes);
+  const bool is_short = file.gcount() != bytes;
+  if (is_short || file.peek() != std::ifstream::traits_type::eof()) {
+    fail(path, fmt::format("it has {} than the {} bytes of {}, {} elements of {}",
+                           is_short ? "less" : "more", bytes, tensor.name, tensor.elements(),
+                           to_string(tensor.type)));
+  }
   return buffer;
 }
 

@@ -1,4 +1,4 @@
-// Tensors in files of NumPy's format .npy.
+// Tensors in files: those of NumPy's format .npy, and bare elements.
 #pragma once
 
 #include <string>
@@ -15,5 +15,9 @@ namespace autotune {
 
 // Writes the elements as a file of one dimension. Throws EnvironmentError, which names the file.
 void write_npy(const std::string& path, const ElementBuffer& elements);
+
+// The same for a file with any name: one whose name does not end in .npy has the bytes of the
+// elements and nothing else, as numpy.tofile() writes them.
+[[nodiscard]] ElementBuffer read_elements(const std::string& path, const TensorDesc& tensor);
 
 }  // namespace autotune

@@ -31,7 +31,7 @@ struct TensorContent {
     linear,       // evenly spaced: the first element is `first`, the last one is `second`
     constant,     // `first`
     permutation,  // the numbers from 0 on, each once, in a random order
-    file,         // a .npy file with as many elements of the tensor's type
+    file,         // a .npy file with as many elements of its type, or another one of bare elements
   };
   static constexpr Kind kLastKind = Kind::file;
 
@@ -41,7 +41,7 @@ struct TensorContent {
   double second = 1;
   std::string file = {};
 
-  // Of an output or an inout: the .npy file of the expected values, in place of those that the
+  // Of an output or an inout: the file of the expected values, in place of those that the
   // reference gives; and the tolerance, if it is not the default one. Integers must be equal unless
   // it is infinite.
   std::string expected = {};

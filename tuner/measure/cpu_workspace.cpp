@@ -212,8 +212,8 @@ void CpuWorkspace::compute_expected(const CpuLaunchedReference* reference) {
   for (std::size_t i = 0; i < data_.tensors.size(); ++i) {
     if (!is_written(data_.tensors[i].role)) continue;
     if (!data_.contents.empty() && !data_.contents[i].expected.empty()) {
-      output->expected_integers = read_npy(data_.contents[i].expected, data_.tensors[i]);
-      output->expected = read_npy(data_.contents[i].expected, data_.tensors[i]);
+      output->expected_integers = read_elements(data_.contents[i].expected, data_.tensors[i]);
+      output->expected = read_elements(data_.contents[i].expected, data_.tensors[i]);
     }
     ++output;
   }

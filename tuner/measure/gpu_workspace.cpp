@@ -169,7 +169,8 @@ void GpuWorkspace::compute_expected() {
   for (const Output& output : outputs_) {
     const std::size_t number = output.tensor;
     if (data_.contents.empty() || data_.contents[number].expected.empty()) continue;
-    const ElementBuffer expected = read_npy(data_.contents[number].expected, data_.tensors[number]);
+    const ElementBuffer expected =
+        read_elements(data_.contents[number].expected, data_.tensors[number]);
     for (const gpu::DeviceBuffer* buffer : {&output.expected_integers, &output.expected}) {
       buffer->copy_from_host(expected.data(), buffer->size(), stream_);
     }

@@ -21,7 +21,7 @@ std::uint64_t second_seed(std::uint64_t seed) {
 
 ElementBuffer content_of(const TensorContent& content, const TensorDesc& tensor, std::uint64_t seed,
                          ThreadPool& pool) {
-  if (content.kind == TensorContent::Kind::file) return read_npy(content.file, tensor);
+  if (content.kind == TensorContent::Kind::file) return read_elements(content.file, tensor);
   return filled(content, tensor.type, tensor.elements(), seed, pool);
 }
 

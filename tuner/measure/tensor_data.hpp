@@ -18,7 +18,7 @@ namespace autotune {
 // The seed for the other one of two sets of data with the same contents.
 [[nodiscard]] std::uint64_t second_seed(std::uint64_t seed);
 
-// The elements of a tensor, from a file too. Throws EnvironmentError as read_npy does.
+// The elements of a tensor, from a file too. Throws EnvironmentError as read_elements does.
 [[nodiscard]] ElementBuffer content_of(const TensorContent& content, const TensorDesc& tensor,
                                        std::uint64_t seed, ThreadPool& pool);
 

@@ -95,5 +95,32 @@ TEST_SUITE("read_npy()") {
   }
 }
 
+TEST_SUITE("read_elements()") {
+  TEST_CASE("a file of another name has bare elements, as many as the tensor") {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path() / "a.bin";
+    const TensorDesc tensor = tensor_of(ElementType::i32, 2, 1);
+    const auto write = [&](const std::vector<std::int32_t>& numbers) {
+      std::ofstream(path, std::ios::binary)
+          .write(reinterpret_cast<const char*>(numbers.data()), std::ssize(numbers) * 4);
+    };
+    const auto check = [&](const std::string& why) {
+      CHECK_THROWS_WITH_AS(static_cast<void>(read_elements(path, tensor)),
+                           (path + ": " + why).c_str(), EnvironmentError);
+    };
+    check("the file cannot be opened");
+    write({-7, 1 << 30});
+    CHECK(read_elements(path, tensor).at(0) == -7);
+    CHECK(read_elements(path, tensor).at(1) == 1 << 30);
+    write({1});
+    check("it has less than the 8 bytes of a, 2 elements of i32");
+    write({1, 2, 3});
+    check("it has more than the 8 bytes of a, 2 elements of i32");
+    const std::string npy = folder.path() / "a.npy";
+    test::write_npy(npy, "<i4", "(2,)", std::vector<std::int32_t>{5, 6});
+    CHECK(read_elements(npy, tensor).at(1) == 6);
+  }
+}
+
 }  // namespace
 }  // namespace autotune
