@@ -79,8 +79,9 @@ double distance(const Problem& a, const Problem& b) {
   return sum;
 }
 
-// "n=1024 m=64".
+// "n=1024 m=64"; of a kernel without sizes its name.
 std::string text_of(const Problem& problem) {
+  if (problem.sizes().empty()) return problem.operation();
   std::vector<std::string> sizes;
   for (const auto& [name, value] : problem.sizes())
     sizes.push_back(fmt::format("{}={}", name, value));

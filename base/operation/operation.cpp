@@ -28,6 +28,9 @@ bool Operation::has(const Problem& problem) const {
 Problem problem_of(const Operation& operation, const std::vector<Problem::Size>& sizes) {
   const std::vector<std::string>& names = operation.named_sizes.value();
   for (const Problem::Size& size : sizes) {
+    if (names.empty()) {
+      throw UsageError(fmt::format("{} has no sizes: leave them out", operation.name));
+    }
     if (std::ranges::find(names, size.name) == names.end()) {
       throw UsageError(fmt::format("{} has no size '{}': its sizes are {}", operation.name,
                                    size.name, fmt::join(names, ", ")));

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -91,6 +92,15 @@ Problem parse_named_sizes(const std::string& text, const KernelSet& kernels) {
     sizes.push_back({item.substr(0, equals), *value});
   }
   return problem_of(operation, sizes);
+}
+
+void require_sizes(CLI::App& command, Options& options) {
+  const Operation& operation = *options.kernels().templates().front().operation;
+  if (operation.named_sizes && operation.named_sizes->empty()) {
+    options.sizes = {problem_of(operation, {})};
+    return;
+  }
+  command.get_option(operation.named_sizes ? "--size" : "--sizes")->required();
 }
 
 }  // namespace autotune

@@ -107,6 +107,22 @@ TEST_SUITE("a kernel of one's own") {
     CHECK(match() == "exact");
   }
 
+  TEST_CASE("may have no sizes, and then has one problem") {
+    const OwnKernel program(
+        "#pragma kernel tune(BLOCK = 32, 64) block_size(BLOCK) problem_size(100) buffers(y[100])\n"
+        "__global__ void ones(float* y) {\n"
+        "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+        "  if (i < 100) y[i] = 1;\n"
+        "}\n");
+    const Json document = program.tuned({});
+    CHECK(document.at("measured") == 2);
+    CHECK(document.at("results").at(0).at("problem") == "ones");
+    CHECK(has(program.run("query", {"--device", "cpu"}).out, "\nones  exact "));
+    const ProgramResult result = program.run("run", {"--device", "cpu", "--size", "n=4"});
+    CHECK(result.exit_code == kUsage);
+    CHECK(result.err == "autotune: --size: ones has no sizes: leave them out\n");
+  }
+
   TEST_CASE("is written as source for nvcc") {
     const OwnKernel program;
     const std::filesystem::path folder = program.folder.path() / "source";

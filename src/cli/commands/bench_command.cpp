@@ -11,6 +11,7 @@
 
 #include "cli/commands/command.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/option_values.hpp"

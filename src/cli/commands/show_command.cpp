@@ -10,6 +10,7 @@
 #include "api/device_choice.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/target.hpp"

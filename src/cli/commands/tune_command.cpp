@@ -14,6 +14,7 @@
 #include "cli/commands/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"

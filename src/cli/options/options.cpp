@@ -178,7 +178,8 @@ constexpr Declaration kDeclarations[] = {
     {"--sizes", "LIST",
      "Sizes N or MxNxK, separated by commas, or @FILE with one a line (@-: standard input)", "",
      "1024,2048x512x1024", store_sizes},
-    {"--kernel", "FILE", "A kernel of your own, described in a .cu file: FILE, or FILE:NAME", "",
+    {"--kernel", "FILE",
+     "A kernel of your own: its .cu file, FILE or FILE:NAME, or its T1 description", "",
      "reduce.cu", accept},
     {"--size", "NAME=N,...", "The sizes of --kernel's problem; once for each problem", "",
      "n=16777216", store_named_sizes},
@@ -337,10 +338,6 @@ void add_text_option(CLI::App& command, const std::string& name, const char* typ
   command.add_option(name, take_in, help)
       ->type_name(type)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
-void require_sizes(CLI::App& command, const Options& options) {
-  command.get_option(have_named_sizes(options.kernels()) ? "--size" : "--sizes")->required();
 }
 
 void add_output_option(CLI::App& command, const std::string& name, const std::string& type,

@@ -88,9 +88,6 @@ void add_text_option(CLI::App& command, const std::string& name, const char* typ
                      const std::string& help, std::function<void(const std::string&)> store,
                      bool is_repeatable = false);
 
-// Makes the option required that says of which sizes problems are: --sizes or --size.
-void require_sizes(CLI::App& command, const Options& options);
-
 // Declares an option of one command alone for what the command writes. `-` is standard output, as
 // an empty path is; where that cannot be written to, it is a UsageError.
 void add_output_option(CLI::App& command, const std::string& name, const std::string& type,
