@@ -201,6 +201,28 @@ KernelDeclaration parse_declaration(const SourceText& source, const SourceLayout
   return result;
 }
 
+std::vector<KernelPlace> kernel_places(const SourceText& source, const SourceLayout& layout) {
+  const SourceText code(source.name(), layout.code);
+  TokenStream tokens(code, 0, layout.code.size(), TokenStream::Slashes::comment);
+  std::vector<KernelPlace> places;
+  std::size_t begin = tokens.peek().offset;
+  bool is_kernel = false;
+  Token name;  // the last one before a bracket that no other encloses
+  for (int depth = 0; !tokens.at_end();) {
+    const Token token = tokens.next();
+    depth += (token.is("(") ? 1 : 0) - (token.is(")") ? 1 : 0);
+    if (token.is("__global__")) is_kernel = true;
+    if (token.kind == Token::Kind::identifier && depth == 0 && tokens.peek().is("(")) name = token;
+    if (token.is("{") && is_kernel) places.push_back({std::string(name.text), begin, name.offset});
+    if (token.is("{") || token.is("}") || token.is(";")) {
+      begin = tokens.peek().offset;
+      is_kernel = false;
+      depth = 0;
+    }
+  }
+  return places;
+}
+
 ArgumentType type_of(const SourceText& source, const DeclaredArgument& argument,
                      const TypeNames& types) {
   ArgumentType result;

@@ -43,6 +43,15 @@ struct KernelDeclaration {
 [[nodiscard]] KernelDeclaration parse_declaration(const SourceText& source,
                                                   const SourceLayout& layout, std::size_t place);
 
+// The places of the code where the definitions of kernels begin, with the kernels' names.
+struct KernelPlace {
+  std::string name;
+  std::size_t begin = 0;   // where parse_declaration() begins
+  std::size_t offset = 0;  // of the name
+};
+[[nodiscard]] std::vector<KernelPlace> kernel_places(const SourceText& source,
+                                                     const SourceLayout& layout);
+
 // What a declared type says about the argument. `types` has the types that template parameters
 // stand for.
 struct ArgumentType {

@@ -10,8 +10,10 @@
 #include "autotune/error.hpp"
 
 #include "own_kernels/declaration.hpp"
+#include "own_kernels/default_choice.hpp"
 #include "own_kernels/kernel_reader.hpp"
 #include "own_kernels/source_layout.hpp"
+#include "own_kernels/t1_reader.hpp"
 
 namespace autotune {
 namespace {
@@ -101,6 +103,97 @@ void check_text(const SourceText& source) {
   }
 }
 
+std::string text_of(const std::filesystem::path& path, const KernelFileOptions& options) {
+  return options.text ? *options.text : read_source(path, kMaxKernelFileBytes);
+}
+
+// Files of data are beside the description.
+void place_files(DescribedKernel& kernel, const std::filesystem::path& folder) {
+  for (DescribedArgument& argument : kernel.arguments) {
+    TensorContent& content = argument.content.content;
+    for (std::string* const each : {&content.file, &content.expected, &content.results}) {
+      if (!each->empty()) *each = std::filesystem::absolute(folder / *each).string();
+    }
+  }
+}
+
+// The place in the code of the one kernel that a description names.
+std::size_t place_of(const T1Kernel& wanted, const SourceText& description,
+                     const SourceText& source, const SourceLayout& layout) {
+  std::vector<std::string> names;
+  std::optional<KernelPlace> found;
+  for (const KernelPlace& each : kernel_places(source, layout)) {
+    names.push_back(each.name);
+    if (each.name != wanted.name) continue;
+    if (found) {
+      source.refuse(each.offset,
+                    fmt::format("{} is defined twice, so that it is not clear which of "
+                                "them is described",
+                                each.name));
+    }
+    found = each;
+  }
+  if (!found) {
+    description.refuse(wanted.name_place,
+                       fmt::format("{} has no kernel '{}'{}{}", source.name(), wanted.name,
+                                   names.empty() ? ", and no other" : ": its kernels are ",
+                                   fmt::join(names, ", ")));
+  }
+  return found->begin;
+}
+
+// The directives of a description stand behind the text of its .cu file, as comments, and so are
+// part of what results are stored for.
+KernelFile read_t1_file(const std::filesystem::path& path, const KernelFileOptions& options) {
+  const SourceText description(path.filename().string(), text_of(path, options));
+  check_text(description);
+  const JsonValue json = parse_json(description);
+  const T1Kernel named = t1_kernel(description, json);
+  const std::filesystem::path code_path = path.parent_path() / named.file;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(code_path, error)) {
+    description.refuse(named.file_place,
+                       fmt::format("the KernelFile {} is not there: it must be in "
+                                   "the folder of {}",
+                                   in_marks(named.file), description.name()));
+  }
+  const SourceText code(code_path.filename().string(),
+                        read_source(code_path, kMaxKernelFileBytes) + '\n');
+  check_text(code);
+  SourceLayout layout = layout_of(code);
+  const KernelDeclaration declaration =
+      parse_declaration(code, layout, place_of(named, description, code, layout));
+  const std::vector<std::string>& arguments =
+      options.template_arguments.empty() ? named.template_arguments : options.template_arguments;
+  T1Declaration declared{code, declaration, {}};
+  for (std::size_t i = 0; i < std::min(arguments.size(), declaration.template_parameters.size());
+       ++i) {
+    declared.types[declaration.template_parameters[i].name] = arguments[i];
+  }
+  const T1Text directives = t1_directives(description, json, declared);
+  std::vector<TextOrigin> parts = directives.parts();
+  for (TextOrigin& part : parts) part.begin += code.text().size();
+  const auto source = std::make_shared<const SourceText>(
+      code.name(), code.text() + directives.text(), description, std::move(parts));
+  PragmaBlock block{.lines = {}, .code = declaration.offset, .division = Division::python};
+  for (std::size_t begin = code.text().size(); begin < source->text().size();) {
+    const std::size_t end = source->text().find('\n', begin);
+    block.lines.push_back({begin, begin + std::string_view("#pragma kernel").size(), end});
+    begin = end + 1;
+  }
+  DescribedKernel kernel = read_kernel(source, block, declaration, arguments);
+  choose_defaults(kernel);
+  place_files(kernel, path.parent_path());
+  layout.blocks.push_back(std::move(block));
+  kernel.code = code_of(*source, layout,
+                        expanded_includes(code, layout, code_path.parent_path(),
+                                          options.include_folders, kMaxKernelFileBytes),
+                        kernel, declaration);
+  KernelFile file{.name = description.name(), .kernels = {}};
+  file.kernels.push_back(std::move(kernel));
+  return file;
+}
+
 }  // namespace
 
 const DescribedKernel& KernelFile::kernel(const std::string& wanted) const {
@@ -121,9 +214,9 @@ const DescribedKernel& KernelFile::kernel(const std::string& wanted) const {
 }
 
 KernelFile read_kernel_file(const std::filesystem::path& path, const KernelFileOptions& options) {
-  const auto source = std::make_shared<const SourceText>(
-      path.filename().string(),
-      options.text ? *options.text : read_source(path, kMaxKernelFileBytes));
+  if (path.extension() == ".json") return read_t1_file(path, options);
+  const auto source =
+      std::make_shared<const SourceText>(path.filename().string(), text_of(path, options));
   check_text(*source);
   const SourceLayout layout = layout_of(*source);
   const std::vector<TextEdit> includes = expanded_includes(
@@ -132,13 +225,7 @@ KernelFile read_kernel_file(const std::filesystem::path& path, const KernelFileO
   for (const PragmaBlock& block : layout.blocks) {
     const KernelDeclaration declaration = parse_declaration(*source, layout, block.code);
     DescribedKernel kernel = read_kernel(source, block, declaration, options.template_arguments);
-    for (DescribedArgument& argument : kernel.arguments) {
-      for (std::string* const each :
-           {&argument.content.content.file, &argument.content.content.expected,
-            &argument.content.content.results}) {
-        if (!each->empty()) *each = std::filesystem::absolute(path.parent_path() / *each).string();
-      }
-    }
+    place_files(kernel, path.parent_path());
     kernel.code = code_of(*source, layout, includes, kernel, declaration);
     for (const DescribedKernel& other : file.kernels) {
       if (other.name == kernel.name || other.key == kernel.key) {

@@ -1,5 +1,5 @@
 // Reads a .cu file in which pragmas describe kernels (docs/own-kernels.md), as Kernel Launcher's
-// do. The result is plain data: own_kernels/described_kernel makes an operation and a template of
+// do, or a .json file in the T1 format that describes a kernel of another file. The result is plain data: own_kernels/described_kernel makes an operation and a template of
 // it. Nothing of the file is executed.
 #pragma once
 
@@ -101,7 +101,8 @@ struct KernelFileOptions {
 
 inline constexpr std::size_t kMaxKernelFileBytes = std::size_t{1} << 20;  // with what it includes
 
-// Throws UsageError that begins with FILE:LINE:COLUMN, or names the file where it cannot be read.
+// A path that ends in .json is that of a T1 description. Throws UsageError that begins with
+// FILE:LINE:COLUMN, or names the file where it cannot be read.
 [[nodiscard]] KernelFile read_kernel_file(const std::filesystem::path& path,
                                           const KernelFileOptions& options = {});
 

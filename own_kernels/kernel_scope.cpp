@@ -11,7 +11,7 @@ namespace autotune {
 KernelScope::KernelScope(std::shared_ptr<const SourceText> source, const PragmaBlock& block,
                          const KernelDeclaration& declaration,
                          const std::vector<std::string>& template_arguments)
-    : declaration_(declaration), directives_(source, block) {
+    : declaration_(declaration), directives_(source, block), division_(block.division) {
   kernel_.source = std::move(source);
   kernel_.name = declaration.name;
   kernel_.key = declaration.name;
@@ -72,12 +72,13 @@ void KernelScope::add_parameter(const Directive& directive, const Directive* nex
   const Token name = tokens.expect_identifier("the name of a parameter");
   tokens.expect("=");
   TuningParameter parameter{.name = std::string(name.text),
-                            .values = Expression::parse_values(tokens)};
+                            .values = Expression::parse_values(tokens, division_)};
   Directives::expect_end(tokens);
   if (scope_.find(parameter.name)) {
     refuse(name.offset,
            fmt::format("{} is the name of a size or another parameter already", parameter.name));
   }
+  if (parameter.values.empty()) refuse(name.offset, parameter.name + " has no values");
   for (const std::int64_t value : parameter.values) {
     if (std::ranges::count(parameter.values, value) > 1) {
       refuse(name.offset, fmt::format("{} has the value {} twice", parameter.name, value));
@@ -87,7 +88,7 @@ void KernelScope::add_parameter(const Directive& directive, const Directive* nex
   if (next != nullptr && next->name.text == "default") {
     TokenStream own = directives_.stream(*next);
     const Token place = own.peek();
-    const std::vector<std::int64_t> value = Expression::parse_values(own);
+    const std::vector<std::int64_t> value = Expression::parse_values(own, division_);
     if (value.size() != 1 || std::ranges::count(parameter.values, value[0]) == 0) {
       own.refuse(place, fmt::format("the default must be one of {}'s values: {}", parameter.name,
                                     fmt::join(parameter.values, ", ")));
@@ -135,6 +136,7 @@ DescribedArgument& KernelScope::argument(TokenStream& tokens, DescribedArgument:
                             is_buffer ? "a pointer among the arguments" : "an argument by value",
                             kernel_.name, fmt::join(known, ", ")));
 }
+
 void KernelScope::name_template_values() {
   for (const TemplateParameter& each : declaration_.template_parameters) {
     const auto given = types_.find(each.name);

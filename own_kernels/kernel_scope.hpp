@@ -26,7 +26,7 @@ class KernelScope {
   }
 
   [[nodiscard]] Expression expression(TokenStream& tokens) const {
-    return Expression::parse(tokens, scope_);
+    return Expression::parse(tokens, scope_, division_);
   }
   // An expression that sizes have no part in; `what` it is of.
   [[nodiscard]] Expression of_parameters(TokenStream& tokens, std::string_view what) const;
@@ -49,6 +49,7 @@ class KernelScope {
 
   const KernelDeclaration& declaration_;
   Directives directives_;
+  Division division_;
   TypeNames types_;
   Expression::Scope scope_;
   DescribedKernel kernel_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "own_kernels/expression.hpp"
 #include "own_kernels/tokens.hpp"
 
 namespace autotune {
@@ -26,7 +27,8 @@ struct PragmaLine {
 // Pragmas that no code separates, and the code behind them.
 struct PragmaBlock {
   std::vector<PragmaLine> lines;
-  std::size_t code = 0;  // the first place behind them
+  std::size_t code = 0;                      // the first place behind them
+  Division division = Division::truncating;  // in their expressions
 };
 
 struct IncludeLine {

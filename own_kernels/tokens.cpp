@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -29,10 +30,24 @@ bool is_blank(char c) {
 SourceText::SourceText(std::string name, std::string text)
     : content_(std::make_shared<const Content>(Content{std::move(name), std::move(text)})) {}
 
+SourceText::SourceText(std::string name, std::string text, const SourceText& other,
+                       std::vector<TextOrigin> parts)
+    : content_(std::make_shared<const Content>(
+          Content{std::move(name), std::move(text), other.content_, std::move(parts)})) {}
+
 std::string SourceText::where(std::size_t offset) const {
-  const std::string_view before = std::string_view(text()).substr(0, offset);
+  return where(*content_, offset);
+}
+
+std::string SourceText::where(const Content& content, std::size_t offset) {
+  const auto behind = std::ranges::upper_bound(content.parts, offset, {}, &TextOrigin::begin);
+  if (behind != content.parts.begin()) {
+    const TextOrigin& part = *std::prev(behind);
+    return where(*content.other, part.place);
+  }
+  const std::string_view before = std::string_view(content.text).substr(0, offset);
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0, as it should be
-  return fmt::format("{}:{}:{}", name(), std::count(before.begin(), before.end(), '\n') + 1,
+  return fmt::format("{}:{}:{}", content.name, std::count(before.begin(), before.end(), '\n') + 1,
                      before.size() - line_begin + 1);
 }
 

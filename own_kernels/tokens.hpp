@@ -7,14 +7,25 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace autotune {
+
+// A part of a text that was made of another text: it reaches from `begin` to the next part.
+struct TextOrigin {
+  std::size_t begin = 0;
+  std::size_t place = 0;  // in the other text, that all of it stands for
+};
 
 // A text with its place of origin. Messages about it begin with "FILE:LINE:COLUMN: ". Copies share
 // the text, so views of it hold as long as one copy does.
 class SourceText {
  public:
   SourceText(std::string name, std::string text);
+  // A text whose end was made of another text. From the first part on, places are those of the
+  // other text. The parts are in order.
+  SourceText(std::string name, std::string text, const SourceText& other,
+             std::vector<TextOrigin> parts);
 
   [[nodiscard]] const std::string& name() const { return content_->name; }
   [[nodiscard]] const std::string& text() const { return content_->text; }
@@ -30,7 +41,11 @@ class SourceText {
   struct Content {
     std::string name;
     std::string text;
+    std::shared_ptr<const Content> other = {};
+    std::vector<TextOrigin> parts = {};  // of the other text
   };
+  [[nodiscard]] static std::string where(const Content& content, std::size_t offset);
+
   std::shared_ptr<const Content> content_;
 };
 

@@ -258,7 +258,9 @@ KernelSizes OwnKernel::sizes_among(const LaunchArgument* arguments, std::size_t 
 
 std::vector<ArgumentDescription> OwnKernel::arguments(const KernelSizes& sizes) const {
   std::vector<TensorDesc> tensors;
-  if (!sizes.empty()) tensors = tensors_of(described(), problem_of(sizes));
+  if (!sizes.empty() || described().sizes.empty()) {
+    tensors = tensors_of(described(), problem_of(sizes));
+  }
   std::vector<ArgumentDescription> result;
   std::size_t buffers = 0;
   for (const DescribedArgument& each : described().arguments) {
