@@ -173,8 +173,8 @@ class KernelReader : KernelScope {
 
   void unchecked(TokenStream& tokens) {
     do {
-      constexpr double kAny = std::numeric_limits<double>::infinity();
-      written(tokens).content.content.tolerance = {kAny, 0};
+      constexpr double kAnything = std::numeric_limits<double>::infinity();
+      written(tokens).content.content.tolerance = {kAnything, 0};
     } while (tokens.next_if(","));
   }
 
