@@ -52,9 +52,10 @@ std::vector<GemmCase> cases(const std::string& layout) {
   return all;
 }
 
-// Every configuration, compiled for operands with these traits, on the cases that have them.
+// Every configuration, compiled for operands with these traits, on the cases that have them. The
+// launch is one of the mathematics that the traits are for.
 void check_template(const Gpu& gpu, const KernelTemplate& kernel, const CodeTraits& traits,
-                    const std::deque<PreparedCase>& prepared) {
+                    Math math, const std::deque<PreparedCase>& prepared) {
   const std::vector<Configuration> all = configurations(kernel, gpu.device);
   REQUIRE(!all.empty());
   const std::vector<std::string> images = compile_all(gpu, kernel, all, traits);
@@ -68,14 +69,16 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const CodeTrai
     for (const PreparedCase& one : prepared) {
       CAPTURE(to_string(one.gemm()));
       if (traits.aligned && !one.is_aligned()) continue;
-      const LaunchGeometry geometry = kernel.geometry(all[i], one.gemm().problem);
+      GemmProblem problem = one.gemm().problem;
+      problem.math = math;
+      const LaunchGeometry geometry = kernel.geometry(all[i], problem);
       // Blocks that share all work: on a smaller device each has several tiles and parts of tiles.
       std::vector<int> sm_counts = {gpu.device.sm_count};
       if (geometry.resident_blocks_per_sm > 0) sm_counts.insert(sm_counts.end(), {1, 3, 8});
       for (const int sm_count : sm_counts) {
         CAPTURE(sm_count);
         const LaunchGeometry launch = geometry.on_device(sm_count);
-        REQUIRE(one.mismatches(loaded, kernel.signature(one.gemm().problem),
+        REQUIRE(one.mismatches(loaded, kernel.signature(problem),
                                traits.aligned ? launch : launch.without_maps()) == 0);
       }
       ++checked;
@@ -101,10 +104,11 @@ void check_layout(const std::string& layout) {
     GemmProblem large{.m = 1024, .n = 1024, .k = 1024};
     set_layout(large, layout);
     const GemmProblem& first = prepared.front().gemm().problem;
-    CodeTraits traits = code_traits(*kernel, test::computed_by(*kernel, {first, large}));
+    const GemmProblem computed = test::computed_by(*kernel, {large, first});
+    CodeTraits traits = code_traits(*kernel, computed);
     for (const bool aligned : {false, true}) {
       traits.aligned = aligned;
-      check_template(*gpu, *kernel, traits, prepared);
+      check_template(*gpu, *kernel, traits, computed.math, prepared);
     }
   }
 }
