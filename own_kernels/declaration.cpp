@@ -248,6 +248,7 @@ ArgumentType type_of(const SourceText& source, const DeclaredArgument& argument,
       result.is_whole = true;
       result.is_wide = std::ranges::any_of(
           words, [](const std::string& word) { return is_one_of(kWideTypes, word); });
+      result.is_unsigned = all.contains("unsigned");
       return result;
     }
     if (words.size() == 1 && (words[0] == "float" || words[0] == "double")) {

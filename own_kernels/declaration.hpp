@@ -60,6 +60,7 @@ struct ArgumentType {
   bool is_const = false;   // what a pointer points to
   bool is_whole = false;   // a whole number that is passed by value
   bool is_wide = false;    // one of 64 bits
+  bool is_unsigned = false;
 };
 using TypeNames = std::map<std::string, std::string>;
 [[nodiscard]] ArgumentType type_of(const SourceText& source, const DeclaredArgument& argument,

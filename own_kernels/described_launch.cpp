@@ -135,7 +135,9 @@ std::vector<std::int64_t> numbers_of(const DescribedKernel& kernel, const Proble
   for (const DescribedArgument& each : kernel.arguments) {
     if (each.kind != DescribedArgument::Kind::number) continue;
     const std::int64_t value = each.value->integer(values);
-    if (!each.is_wide && value != static_cast<std::int32_t>(value)) {
+    const bool fits = each.is_unsigned ? value == static_cast<std::uint32_t>(value)
+                                       : value == static_cast<std::int32_t>(value);
+    if (!each.is_wide && !fits) {
       kernel.source->refuse(each.offset, fmt::format("{}: {} is {}, which its type cannot hold",
                                                      kernel.key, each.name, value));
     }

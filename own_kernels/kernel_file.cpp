@@ -225,6 +225,10 @@ KernelFile read_kernel_file(const std::filesystem::path& path, const KernelFileO
   for (const PragmaBlock& block : layout.blocks) {
     const KernelDeclaration declaration = parse_declaration(*source, layout, block.code);
     DescribedKernel kernel = read_kernel(source, block, declaration, options.template_arguments);
+    if (!options.template_arguments.empty() && kernel.key == kernel.name) {
+      kernel.key = identifier_of(
+          fmt::format("{}_{}", kernel.name, fmt::join(options.template_arguments, "_")));
+    }
     place_files(kernel, path.parent_path());
     kernel.code = code_of(*source, layout, includes, kernel, declaration);
     for (const DescribedKernel& other : file.kernels) {

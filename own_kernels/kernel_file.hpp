@@ -45,6 +45,7 @@ struct DescribedArgument {
   // Of a number, of sizes alone, or of a scalar, of nothing.
   std::optional<Expression> value;
   bool is_wide = false;  // a number of 64 bits
+  bool is_unsigned = false;
 };
 
 // An option of the compiler, with a value behind it or not.

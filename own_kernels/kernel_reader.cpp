@@ -270,16 +270,7 @@ class KernelReader : KernelScope {
         key += part.text({});
       }
     } while (tokens.next_if(","));
-    kernel_.key = identifier(key);
-  }
-
-  static std::string identifier(std::string text) {
-    for (char& c : text) {
-      const bool is_fit =
-          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-      if (!is_fit) c = '_';
-    }
-    return text.empty() || (text[0] >= '0' && text[0] <= '9') ? "_" + text : text;
+    kernel_.key = identifier_of(key);
   }
 
   // The name of a kernel, or files of expected values.
@@ -347,6 +338,14 @@ class KernelReader : KernelScope {
 };
 
 }  // namespace
+
+std::string identifier_of(std::string text) {
+  for (char& c : text) {
+    const bool is_fit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!is_fit) c = '_';
+  }
+  return text.empty() || (text[0] >= '0' && text[0] <= '9') ? "_" + text : text;
+}
 
 DescribedKernel read_kernel(const std::shared_ptr<const SourceText>& source,
                             const PragmaBlock& block, const KernelDeclaration& declaration,

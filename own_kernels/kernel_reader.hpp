@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "own_kernels/declaration.hpp"
 #include "own_kernels/kernel_file.hpp"
@@ -14,5 +16,8 @@ namespace autotune {
                                           const PragmaBlock& block,
                                           const KernelDeclaration& declaration,
                                           const std::vector<std::string>& template_arguments);
+
+// A text as an identifier of C: other characters are underscores.
+[[nodiscard]] std::string identifier_of(std::string text);
 
 }  // namespace autotune

@@ -46,6 +46,7 @@ void KernelScope::add_arguments() {
       using enum DescribedArgument::Kind;
       argument.kind = type.is_whole ? number : scalar;
       argument.is_wide = type.is_wide;
+      argument.is_unsigned = type.is_unsigned;
       const bool is_size = type.is_whole && std::ranges::count(valued, declared.name) == 0;
       if (is_size) argument.value = add_variable(declared.name, declared.offset);
     }

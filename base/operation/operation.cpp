@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -46,6 +47,12 @@ Problem problem_of(const Operation& operation, const std::vector<Problem::Size>&
                                    fmt::join(names, ", ")));
     }
     ordered.push_back(*std::ranges::find_if(sizes, is_named));
+    constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t value = ordered.back().value;
+    if (value < 1 || value > kLargest) {
+      throw UsageError(fmt::format("{}'s size '{}' is {}: it must be from 1 to {}", operation.name,
+                                   name, value, kLargest));
+    }
   }
   Problem problem(operation.name, std::move(ordered), {});
   if (operation.check) operation.check(problem);

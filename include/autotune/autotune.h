@@ -316,7 +316,8 @@ AUTOTUNE_C_API autotune_status autotune_kernel_tune(autotune_kernel *kernel,
                                                     const autotune_kernel_size *sizes, size_t count,
                                                     const autotune_tune_options *options,
                                                     autotune_tune_result *result);
-/* The configuration that a launch would get now. It leaves tuned_m and the like 0. */
+/* The configuration that a launch would get now. It leaves tuned_m and the like 0. AUTOTUNE_USAGE
+ * where there is no room for all of the configuration. */
 AUTOTUNE_C_API autotune_status autotune_kernel_query(autotune_kernel *kernel,
                                                      const autotune_kernel_size *sizes,
                                                      size_t count, autotune_choice *choice);
@@ -332,7 +333,7 @@ typedef struct {
   char name[64];
 } autotune_kernel_argument;
 /* Describes argument `index` of the function for these sizes, or with count = 0 without `elements`.
- * AUTOTUNE_USAGE where there is none. */
+ * AUTOTUNE_USAGE where there is none, and for a name of more than 63 characters. */
 AUTOTUNE_C_API autotune_status autotune_kernel_argument_at(autotune_kernel *kernel,
                                                            const autotune_kernel_size *sizes,
                                                            size_t count, size_t index,

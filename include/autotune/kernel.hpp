@@ -64,30 +64,55 @@ struct KernelTuningResult : SearchSummary {
 };
 
 // An argument of a launch: an address, a whole number or a real one. A CUdeviceptr is given as the
-// pointer that it is.
+// pointer that it is. A pointer to float, double or integers of 32 bits tells the type of a buffer's
+// elements, which is checked; one to void or to anything else is taken as it is.
 class LaunchArgument {
  public:
   enum class Kind : std::uint8_t { address = 0, whole = 1, real = 2 };
 
-  LaunchArgument(const void* address)  // NOLINT(google-explicit-constructor)
-      : address_(address) {}
+  LaunchArgument(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  template <typename T>
+  LaunchArgument(T* address)  // NOLINT(google-explicit-constructor)
+      : address_(address), type_(type_of<std::remove_cv_t<T>>()) {
+    is_const_ = type_ && std::is_const_v<T>;
+  }
   template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
   LaunchArgument(T value)  // NOLINT(google-explicit-constructor)
-      : kind_(Kind::whole), whole_(static_cast<std::int64_t>(value)) {}
+      : kind_(Kind::whole), whole_(static_cast<std::int64_t>(value)) {
+    if (std::is_unsigned_v<T> && whole_ < 0) {  // beyond 63 bits
+      kind_ = Kind::real;
+      real_ = static_cast<double>(value);
+    }
+  }
   template <typename T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
   LaunchArgument(T value)  // NOLINT(google-explicit-constructor)
-      : kind_(Kind::real), real_(value) {}
+      : kind_(Kind::real), real_(static_cast<double>(value)) {}
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] const void* address() const { return address_; }
+  // The type of the elements, where the pointer's tells it, and whether that is a constant one.
+  [[nodiscard]] std::optional<ElementType> type() const { return type_; }
+  [[nodiscard]] bool is_const() const { return is_const_; }
   [[nodiscard]] std::int64_t whole() const { return whole_; }
   [[nodiscard]] double real() const {
     return kind_ == Kind::real ? real_ : static_cast<double>(whole_);
   }
 
  private:
+  template <typename T>
+  static constexpr std::optional<ElementType> type_of() {
+    if (std::is_same_v<T, float>) return ElementType::f32;
+    if (std::is_same_v<T, double>) return ElementType::f64;
+    if (std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t>) {
+      return ElementType::i32;
+    }
+    return std::nullopt;
+  }
+
   Kind kind_ = Kind::address;
   const void* address_ = nullptr;
+  std::optional<ElementType> type_;
+  bool is_const_ = false;
   std::int64_t whole_ = 0;
   double real_ = 0;
 };
@@ -105,8 +130,7 @@ struct ArgumentDescription {
 
 // A kernel that is chosen and loaded for some sizes. Immutable: tune() changes no plan that was made
 // before. A value that is cheap to copy and that any thread may use, several at once. It belongs to
-// the device and the CUDA context that were current when it was made, and keeps its kernel loaded
-// and the inside of its Library alive.
+// the device and the CUDA context that were current when it was made, and keeps its kernel loaded.
 class AUTOTUNE_API KernelPlan {
  public:
   // An empty plan, which can only be assigned to.
@@ -120,9 +144,9 @@ class AUTOTUNE_API KernelPlan {
   // and numbers. It neither allocates, compiles nor reads files, so it may be captured into a graph;
   // on the CPU device it locks and allocates.
   //
-  // Throws UsageError for other arguments than the function has, a null or misaligned address, a
-  // number that is another than these sizes give, and in another CUDA context; Error, with the
-  // driver's code, for what the driver reports.
+  // Throws UsageError for other arguments than the function has, a null or misaligned address, one
+  // of another type, a number that is another than these sizes give, and in another CUDA context;
+  // Error, with the driver's code, for what the driver reports.
   template <typename... Arguments>
   void operator()(Stream stream, const Arguments&... arguments) const {
     const std::array<LaunchArgument, sizeof...(Arguments)> values{LaunchArgument(arguments)...};
@@ -151,8 +175,8 @@ class AUTOTUNE_API Kernel {
   // The names of the sizes that a problem consists of.
   [[nodiscard]] const std::vector<std::string>& sizes() const;
 
-  // The arguments of the function, in its order. Without sizes `elements` is 0. Throws UsageError
-  // for sizes that cannot be.
+  // The arguments of the function, in its order. Without sizes `elements` is 0, unless the kernel
+  // has none. Throws UsageError for sizes that cannot be.
   [[nodiscard]] std::vector<ArgumentDescription> arguments(const KernelSizes& sizes) const;
 
   // Searches for the fastest configurations, as Library::tune() does for products, with what it says
@@ -170,16 +194,17 @@ class AUTOTUNE_API Kernel {
   [[nodiscard]] KernelConfiguration query(const KernelSizes& sizes) const;
 
   // Chooses and loads the kernel in the thread's current context, compiled if need be. With
-  // MissPolicy::tune sizes that were not tuned are tuned first, with refuse they are a
-  // NotTunedError; background is as predict. Throws UsageError for sizes that cannot be,
+  // MissPolicy::tune sizes that were not tuned are tuned first, once, with refuse they are a
+  // NotTunedError, as they are with tune where no configuration is right; background is as predict. Throws UsageError for sizes that cannot be,
   // EnvironmentError when the kernel must be compiled and there is no compiler, Error for what the
   // compiler or the driver reports.
   [[nodiscard]] KernelPlan plan(const KernelSizes& sizes);
 
   // Launches the plan of the sizes that stand among the arguments. The first call for some sizes in
   // a context makes the plan; later ones find it, for which they hold a lock for a moment. After
-  // tune() plans are made anew. Throws what plan() and KernelPlan throw, and UsageError for a kernel
-  // with a size that is no argument: it needs a plan.
+  // tune() of this Kernel plans are made anew; what was loaded stays loaded as long as the Kernel
+  // and its copies. Throws what plan() and KernelPlan throw, UsageError for a kernel with a size that
+  // is no argument, which needs a plan, and for a first call on a stream that is being captured.
   template <typename... Arguments>
   void launch(Stream stream, const Arguments&... arguments) {
     const std::array<LaunchArgument, sizeof...(Arguments)> values{LaunchArgument(arguments)...};

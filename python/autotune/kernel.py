@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from math import prod
-from typing import Any, Dict, Optional, Sequence, TypedDict
+from typing import Any, Dict, Mapping, Optional, Sequence, TypedDict
 
 from . import _c_api, problem
 from ._default import DEFAULT
-from .arrays import TYPES, Memory, note_written, place_of, stream_of
+from .arrays import TYPES, Memory, may_be_same, note_written, place_of, stream_of
 from .library import Library, Path, Progress, absolute, search_options, tuned_of
 from .problem import Device, Tuned
 
@@ -39,44 +39,52 @@ class Kernel:
     the template's parameters. include_folders: searched after the file's own. text: the content of the file, where
     it is in memory. library: whose device, database and rules are used; None: those of the module's functions.
 
-    The file is read with the first call, and a wrong description raises ValueError then. All functions may be
+    The file is read with the first call for each device, and a wrong description raises ValueError then. Sizes are
+    given by their names, or as a dictionary `sizes` where a name is one of an argument. All functions may be
     called by several threads at once. Raises TypeError or ValueError for arguments that do not fit.
     """
 
     def __init__(self, file: Path, name: str | None = None, *, template_arguments: Sequence[object] = (),
                  include_folders: Sequence[Path] = (), text: str | None = None, library: Library | None = None) -> None:
-        path = absolute(file)
+        path = absolute(file) if file else None
         if path is None:
-            raise TypeError("file is None: it must be a path")
-        self._source = (path, name, text, [str(argument) for argument in template_arguments],
+            raise TypeError(f"file is {file!r}: it must be a path")
+        if isinstance(include_folders, (str, bytes)) or isinstance(template_arguments, (str, bytes)):
+            raise TypeError("include_folders and template_arguments must be lists")
+        for value, what in ((name, "name"), (text, "text")):
+            if value is not None and "\0" in value:
+                raise ValueError(f"{what} has a character 0")
+        self._source = (path, name or None, text, [str(argument) for argument in template_arguments],
                         [os.fsdecode(os.path.abspath(folder)) for folder in include_folders])
         self._library = DEFAULT if library is None else library
-        self._opened: _Opened | None = None
+        self._opened: dict[_c_api.Handle, _Opened] = {}  # by the library object: one for each device
 
     def _on(self, device: Device) -> _Opened:
         library = self._library._on(device)
-        if self._opened is None or self._opened.library is not library:
-            self._opened = _Opened(library, _c_api.kernel_open(library, *self._source))
-        return self._opened
+        opened = self._opened.get(library)
+        if opened is None:
+            opened = self._opened.setdefault(library, _Opened(_c_api.kernel_open(library, *self._source)))
+        return opened
 
     def tune(self, *, device: Device = None, seconds: float | None = None, trials: int | None = None,
              fresh: bool = False, strategy: str | None = None, seed: int | None = None,
-             progress: Progress | None = None, **sizes: int) -> Tuned:
-        """Searches for the fastest configuration for sizes, by their names, and stores what it measures.
+             progress: Progress | None = None, sizes: Mapping[str, int] | None = None, **named: int) -> Tuned:
+        """Searches for the fastest configuration for sizes, and stores what it measures.
 
         The other arguments, and what it returns and raises, are those of Library.tune().
         """
         options = search_options(seconds, trials, fresh, strategy, seed, progress)
-        return tuned_of(_c_api.kernel_tune(self._on(device).kernel, _whole(sizes), progress, **options))
+        return tuned_of(_c_api.kernel_tune(self._on(device).kernel, _whole(sizes, named), progress, **options))
 
-    def query(self, *, device: Device = None, **sizes: int) -> KernelChoice:
+    def query(self, *, device: Device = None, sizes: Mapping[str, int] | None = None, **named: int) -> KernelChoice:
         """Says which configuration a launch for these sizes gets now, and why."""
-        choice = _c_api.kernel_query(self._on(device).kernel, _whole(sizes))
+        choice = _c_api.kernel_query(self._on(device).kernel, _whole(sizes, named))
         return {"match": _c_api.MATCHES[choice.match], "kernel": choice.kernel.decode(),
                 "configuration": problem.entries_of(choice), "median_us": choice.median_us or None,
                 "explanation": choice.explanation.decode(errors="replace")}
 
-    def launch(self, *arguments: Any, stream: object = None, **sizes: int) -> None:
+    def launch(self, *arguments: Any, stream: object = None, sizes: Mapping[str, int] | None = None,
+               **named: int) -> None:
         """Launches the kernel with the arguments of its function, in their order: arrays and numbers.
 
         Arrays lie on one device, where the kernel runs, without gaps; each has as many elements as the file says of
@@ -85,15 +93,16 @@ class Kernel:
         compiles and loads.
         """
         opened = self._on(next((place_of(each) for each in arguments if problem.is_array(each)), None))
-        given = _whole(sizes)
+        given = _whole(sizes, named)
         for value, argument in zip(arguments, opened.arguments({}, len(arguments))):
             if argument.is_size:
                 name = argument.name.decode()
-                given[name] = problem.count(value, name)
+                if given.setdefault(name, problem.count(value, name)) != value:
+                    raise ValueError(f"{name} is {value} among the arguments, and {given[name]} by its name")
         described = opened.arguments(given, len(arguments))
         memories = {i: _memory_of(arguments[i], each) for i, each in enumerate(described) if each.kind == _c_api.ADDRESS}
         places = {memory.name: memory.device for memory in memories.values()}
-        if len(set(places.values())) > 1:
+        if not all(may_be_same(one, other) for one in places.values() for other in places.values()):
             raise ValueError(f"the arrays are on different devices: {places}")
         values = [_c_api.LaunchArgument(kind=_c_api.ADDRESS, address=memories[i].data) if i in memories
                   else _number_of(arguments[i], each) for i, each in enumerate(described)]
@@ -108,8 +117,8 @@ class _Opened:
 
     MOST = 64  # sizes
 
-    def __init__(self, library: _c_api.Handle, kernel: _c_api.Handle) -> None:
-        self.library, self.kernel = library, kernel
+    def __init__(self, kernel: _c_api.Handle) -> None:
+        self.kernel = kernel
         self.known: dict[tuple[tuple[str, int], ...], list[_c_api.KernelArgument]] = {}
 
     def arguments(self, sizes: dict[str, int], count: int) -> list[_c_api.KernelArgument]:
@@ -123,14 +132,15 @@ class _Opened:
         return known
 
 
-def _whole(sizes: dict[str, int]) -> dict[str, int]:
-    return {name: problem.count(value, name) for name, value in sizes.items()}
+def _whole(sizes: Mapping[str, int] | None, named: dict[str, int]) -> dict[str, int]:
+    return {name: problem.count(value, name) for name, value in {**(sizes or {}), **named}.items()}
 
 
 def _memory_of(array: Any, described: _c_api.KernelArgument) -> Memory:
     memory = Memory(array, described.name.decode(), TYPES[described.type])
-    if memory.strides != memory.packed() and prod(memory.shape) > 1:
-        raise ValueError(f"{memory.name} has gaps between its elements: it must be contiguous")
+    steps = zip(memory.shape, memory.strides, memory.packed())
+    if prod(memory.shape) > 1 and any(length > 1 and stride != packed for length, stride, packed in steps):
+        raise ValueError(f"{memory.name} has gaps between its elements, or another order: it must be contiguous")
     if prod(memory.shape) < described.elements:
         raise ValueError(f"{memory.name} has {prod(memory.shape)} elements: the kernel needs {described.elements}")
     if described.is_written and memory.read_only:

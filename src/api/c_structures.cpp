@@ -301,16 +301,25 @@ void write_choice(const BestConfiguration& best, autotune_choice& caller) {
 void write_choice(const KernelConfiguration& best, const std::string& kernel,
                   autotune_choice& caller) {
   autotune_choice to{};
+  const std::string configuration = to_string(best.configuration);
+  if (configuration.size() >= sizeof to.configuration) {
+    throw UsageError(fmt::format("the configuration of {} has {} characters: there is room for {}",
+                                 kernel, configuration.size(), sizeof to.configuration - 1));
+  }
   to.match = static_cast<std::int32_t>(best.match);
   to.median_us = best.median_us.value_or(0);
   copy_text(kernel, to.kernel, sizeof to.kernel);
-  copy_text(to_string(best.configuration), to.configuration, sizeof to.configuration);
+  copy_text(configuration, to.configuration, sizeof to.configuration);
   copy_text(best.explanation, to.explanation, sizeof to.explanation);
   write_known(to, caller);
 }
 
 void write_argument(const ArgumentDescription& argument, autotune_kernel_argument& caller) {
   autotune_kernel_argument to{};
+  if (argument.name.size() >= sizeof to.name) {
+    throw UsageError(fmt::format("the name {} has {} characters: there is room for {}",
+                                 argument.name, argument.name.size(), sizeof to.name - 1));
+  }
   to.kind = static_cast<std::int32_t>(argument.kind);
   to.type = static_cast<std::int32_t>(argument.type);
   to.elements = argument.elements;

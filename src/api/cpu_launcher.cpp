@@ -19,23 +19,18 @@ struct Machine {
   CpuLauncher launcher;
 };
 
-class CpuLoadedLaunch : public LoadedLaunch {
+class CpuKernelCode : public KernelCode {
  public:
-  CpuLoadedLaunch(std::shared_ptr<Machine> machine, CpuKernel kernel,
-                  const LaunchDescription& launch)
-      : machine_(std::move(machine)),
-        kernel_(std::move(kernel)),
-        name_(launch.name),
-        geometry_(launch.geometry),
-        layout_(launch.signature) {}
+  CpuKernelCode(std::shared_ptr<Machine> machine, const std::string& image, const std::string& name)
+      : machine_(std::move(machine)), kernel_(machine_->launcher.load(image, name)), name_(name) {}
 
-  void run(const LaunchValues& values, Stream stream) const override {
+  void allow(const LaunchGeometry&) const override {}
+  void run(const LaunchGeometry& geometry, void** arguments, Stream stream) const override {
     if (stream != nullptr) throw UsageError("stream: the CPU device has none");
-    ArgumentPack arguments(layout_, values);
-    std::vector<std::int64_t> blocks(static_cast<std::size_t>(geometry_.blocks()));
+    std::vector<std::int64_t> blocks(static_cast<std::size_t>(geometry.blocks()));
     std::iota(blocks.begin(), blocks.end(), 0);
     const std::lock_guard lock(machine_->mutex);
-    const auto fault = machine_->launcher.launch(kernel_, arguments.pointers(), geometry_, blocks);
+    const auto fault = machine_->launcher.launch(kernel_, arguments, geometry, blocks);
     if (fault) throw Error(name_ + ": " + *fault);
   }
 
@@ -43,20 +38,16 @@ class CpuLoadedLaunch : public LoadedLaunch {
   std::shared_ptr<Machine> machine_;
   CpuKernel kernel_;
   std::string name_;
-  LaunchGeometry geometry_;
-  ArgumentLayout layout_;
 };
 
 class CpuKernelLauncher : public KernelLauncher {
  public:
   [[nodiscard]] std::uint64_t context() const override { return 0; }
-  [[nodiscard]] std::shared_ptr<const LoadedLaunch> load(
-      const LaunchDescription& launch, const std::function<std::string()>& image,
-      std::optional<Stream> /*stream*/) const override {
-    const std::string compiled = image();
+  void check_not_captured(Stream) const override {}
+  [[nodiscard]] std::shared_ptr<const KernelCode> load(const std::string& image,
+                                                       const std::string& name) const override {
     const std::lock_guard lock(machine_->mutex);
-    return std::make_shared<const CpuLoadedLaunch>(
-        machine_, machine_->launcher.load(compiled, launch.name), launch);
+    return std::make_shared<const CpuKernelCode>(machine_, image, name);
   }
 
  private:

@@ -26,34 +26,38 @@ struct Machine {
   gpu::CallerContexts contexts;
 };
 
-class GpuLoadedLaunch : public LoadedLaunch {
+class GpuKernelCode : public KernelCode {
  public:
-  GpuLoadedLaunch(std::shared_ptr<const Machine> machine, std::uint64_t context,
-                  const std::string& image, const LaunchDescription& launch)
+  GpuKernelCode(std::shared_ptr<const Machine> machine, std::uint64_t context,
+                const std::string& image, const std::string& name)
       : machine_(std::move(machine)),
         context_(context),
         ordinal_(gpu::current_device(*machine_->driver).value_or(machine_->ordinal)),
-        kernel_(std::make_unique<GpuKernel>(*machine_->driver, image, launch.name)),
-        geometry_(launch.geometry),
-        layout_(launch.signature) {
-    kernel_->allow(geometry_);
-  }
-  ~GpuLoadedLaunch() override;
+        kernel_(std::make_unique<GpuKernel>(*machine_->driver, image, name)) {}
+  ~GpuKernelCode() override;
 
-  void run(const LaunchValues& values, Stream stream) const override;
+  void allow(const LaunchGeometry& geometry) const override {
+    const Scope scope(machine_->contexts);
+    kernel_->allow(geometry);
+  }
+  void run(const LaunchGeometry& geometry, void** arguments, Stream stream) const override {
+    const Scope scope(machine_->contexts);
+    if (scope.id() != context_) {
+      throw UsageError("the plan was made in another CUDA context than the thread's current one");
+    }
+    kernel_->kernel.launch(geometry, arguments, stream);
+  }
 
  private:
   std::shared_ptr<const Machine> machine_;
   std::uint64_t context_;
   int ordinal_;  // of the context's device
   std::unique_ptr<GpuKernel> kernel_;
-  LaunchGeometry geometry_;
-  ArgumentLayout layout_;
 };
 
 // A kernel is unloaded in its own context. That of an application may be gone, and the kernel with
 // it.
-GpuLoadedLaunch::~GpuLoadedLaunch() {
+GpuKernelCode::~GpuKernelCode() {
   const auto unload_in = [&](std::uint64_t id) {
     if (id == context_) kernel_.reset();
   };
@@ -66,28 +70,20 @@ GpuLoadedLaunch::~GpuLoadedLaunch() {
   if (kernel_) kernel_->module.leave_to_context();
 }
 
-void GpuLoadedLaunch::run(const LaunchValues& values, Stream stream) const {
-  const Scope scope(machine_->contexts);
-  if (scope.id() != context_) {
-    throw UsageError("the plan was made in another CUDA context than the thread's current one");
-  }
-  ArgumentPack arguments(layout_, values);
-  kernel_->kernel.launch(geometry_, arguments.pointers(), stream);
-}
-
 class GpuLauncher : public KernelLauncher {
  public:
   explicit GpuLauncher(int ordinal) : machine_(std::make_shared<const Machine>(ordinal)) {}
 
   [[nodiscard]] std::uint64_t context() const override { return Scope(machine_->contexts).id(); }
-  [[nodiscard]] std::shared_ptr<const LoadedLaunch> load(
-      const LaunchDescription& launch, const std::function<std::string()>& image,
-      std::optional<Stream> stream) const override {
+  void check_not_captured(Stream stream) const override {
     const Scope scope(machine_->contexts);
-    if (stream) refuse_capture(*machine_->driver, *stream);
-    const std::string compiled = image();
+    refuse_capture(*machine_->driver, stream);
+  }
+  [[nodiscard]] std::shared_ptr<const KernelCode> load(const std::string& image,
+                                                       const std::string& name) const override {
+    const Scope scope(machine_->contexts);
     const gpu::RelaxedCapture others_may_capture(*machine_->driver);
-    return std::make_shared<const GpuLoadedLaunch>(machine_, scope.id(), compiled, launch);
+    return std::make_shared<const GpuKernelCode>(machine_, scope.id(), image, name);
   }
 
  private:

@@ -54,7 +54,7 @@ KernelConfiguration Kernel::query(const KernelSizes& sizes) const {
 }
 
 KernelPlan Kernel::plan(const KernelSizes& sizes) {
-  return KernelPlan(inside().plan(sizes, std::nullopt));
+  return KernelPlan(inside().plan(sizes));
 }
 
 void Kernel::run(Stream stream, const LaunchArgument* arguments, std::size_t count) {

@@ -2,35 +2,28 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "autotune/gemm_arguments.hpp"
 
-#include "core/kernel_signature.hpp"
 #include "core/launch_geometry.hpp"
 
 namespace autotune {
 
-// A loaded kernel with all that its launches have in common. Immutable, and thread-safe.
-class LoadedLaunch {
+// A kernel's code in one context of a device. Thread-safe.
+class KernelCode {
  public:
-  LoadedLaunch() = default;
-  virtual ~LoadedLaunch() = default;
-  LoadedLaunch(const LoadedLaunch&) = delete;
-  LoadedLaunch& operator=(const LoadedLaunch&) = delete;
+  KernelCode() = default;
+  virtual ~KernelCode() = default;
+  KernelCode(const KernelCode&) = delete;
+  KernelCode& operator=(const KernelCode&) = delete;
 
-  // Throws UsageError in another context than the one that it was loaded in, and for a stream where
-  // there are none.
-  virtual void run(const LaunchValues& values, Stream stream) const = 0;
-};
-
-struct LaunchDescription {
-  std::string name;  // of the function
-  LaunchGeometry geometry;
-  KernelSignature signature;
+  // To be called before the first launch of a geometry.
+  virtual void allow(const LaunchGeometry& geometry) const = 0;
+  // Launches with a pointer to each of the kernel's arguments. Throws UsageError in another context
+  // than the one that it was loaded in, and for a stream where there are none.
+  virtual void run(const LaunchGeometry& geometry, void** arguments, Stream stream) const = 0;
 };
 
 // Thread-safe.
@@ -39,11 +32,11 @@ class KernelLauncher {
   virtual ~KernelLauncher() = default;
   // Identifies the context that this thread's launches would be in.
   [[nodiscard]] virtual std::uint64_t context() const = 0;
-  // Loads a kernel in the thread's context. `image` supplies its compiled image. Throws UsageError
-  // where the stream that it is for is being captured.
-  [[nodiscard]] virtual std::shared_ptr<const LoadedLaunch> load(
-      const LaunchDescription& launch, const std::function<std::string()>& image,
-      std::optional<Stream> stream) const = 0;
+  // Throws UsageError where the stream is being captured.
+  virtual void check_not_captured(Stream stream) const = 0;
+  // Loads a kernel in the thread's context.
+  [[nodiscard]] virtual std::shared_ptr<const KernelCode> load(const std::string& image,
+                                                               const std::string& name) const = 0;
 };
 
 // `ordinal`: the GPU of threads without a context.

@@ -107,6 +107,7 @@ TuningResult Library::tune(const std::vector<GemmProblem>& problems, const Tunin
 
 Kernel Library::kernel(const KernelSource& source) {
   static_cast<void>(of(core_).backend());
+  if (source.file.empty()) throw UsageError("file is empty: it must name a .cu file");
   const KernelFile file = read_kernel_file(
       source.file,
       {.include_folders = {source.include_folders.begin(), source.include_folders.end()},

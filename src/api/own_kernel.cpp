@@ -1,7 +1,6 @@
 #include "api/own_kernel.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <variant>
 
@@ -9,37 +8,18 @@
 
 #include "autotune/error.hpp"
 
-#include "api/gemm_call.hpp"
-#include "api/kernel_images.hpp"
 #include "api/tuning.hpp"
-#include "own_kernels/described_launch.hpp"
 #include "select/lookup.hpp"
 
 namespace autotune {
 namespace {
 
-using Kind = DescribedArgument::Kind;
+constexpr std::size_t kMostPlans = 1024;  // that are kept for launches
 
 KernelSizes sizes_of(const Problem& problem) {
   KernelSizes sizes;
   for (const auto& [name, value] : problem.sizes()) sizes[name] = value;
   return sizes;
-}
-
-// Returns whether an argument is the size of its name.
-bool is_size(const DescribedArgument& argument) {
-  return argument.kind == Kind::number && argument.value->source() == argument.name;
-}
-
-void check_count(const DescribedKernel& kernel, std::size_t count) {
-  if (count == kernel.arguments.size()) return;
-  throw UsageError(fmt::format("{} has {} arguments, but {} were given", kernel.key,
-                               kernel.arguments.size(), count));
-}
-
-[[noreturn]] void refuse_argument(const DescribedKernel& kernel, const DescribedArgument& argument,
-                                  const std::string& why) {
-  throw UsageError(fmt::format("{}: argument {} {}", kernel.key, argument.name, why));
 }
 
 bool can_run(const KernelTemplate& kernel, const Configuration& configuration,
@@ -65,45 +45,8 @@ TuneRequest request_for(const std::vector<Problem>& problems, const TuningOption
 
 }  // namespace
 
-void PlannedLaunch::run(Stream stream, const LaunchArgument* arguments, std::size_t count) const {
-  check_not_forked(forks);
-  const DescribedKernel& kernel = kernels.described();
-  check_count(kernel, count);
-  std::array<LaunchValues::Tensor, ArgumentLayout::kMost> tensors = {};
-  std::array<double, ArgumentLayout::kMostScalars> scalars = {};
-  std::array<std::size_t, 3> next = {};  // by kind
-  for (std::size_t i = 0; i < count; ++i) {
-    const DescribedArgument& described = kernel.arguments[i];
-    const LaunchArgument& given = arguments[i];
-    const std::size_t place = next[static_cast<std::size_t>(described.kind)]++;
-    const bool is_address = given.kind() == LaunchArgument::Kind::address;
-    if (is_address != (described.kind == Kind::buffer)) {
-      refuse_argument(kernel, described,
-                      is_address ? "is a number, not an address" : "is the address of a buffer");
-    }
-    switch (described.kind) {
-      case Kind::buffer: {
-        const std::int64_t bytes = size_bytes(described.type) * described.width;
-        const std::uint64_t address = address_of(given.address());
-        if (address == 0) refuse_argument(kernel, described, "is null");
-        if (address % static_cast<std::uint64_t>(bytes) != 0) {
-          refuse_argument(kernel, described, fmt::format("must be a multiple of {} bytes", bytes));
-        }
-        tensors[place].address = address;
-        break;
-      }
-      case Kind::number:
-        if (given.kind() != LaunchArgument::Kind::whole || given.whole() != numbers[place]) {
-          refuse_argument(kernel, described,
-                          fmt::format("must be {} for these sizes", numbers[place]));
-        }
-        break;
-      case Kind::scalar:
-        scalars[place] = given.real();
-        break;
-    }
-  }
-  loaded->run({.tensors = tensors, .sizes = numbers, .scalars = scalars}, stream);
+bool OwnKernel::Chosen::is_measured() const {
+  return choice.match == MatchKind::exact || choice.match == MatchKind::exact_stale;
 }
 
 OwnKernel::OwnKernel(std::shared_ptr<Core> core, OwnKernels kernels)
@@ -124,9 +67,11 @@ KernelTuningResult OwnKernel::tune(const std::vector<KernelSizes>& problems,
   std::vector<Problem> asked;
   for (const KernelSizes& sizes : problems) asked.push_back(problem_of(sizes));
   const TuneRequest request = request_for(asked, options);
+  static_cast<void>(core_->backend());  // a forked process is refused before it locks
   const auto make_plans_anew = [&] {
     const std::lock_guard lock(mutex_);
     plans_.clear();
+    without_winner_.clear();
     ++searches_;
   };
   TuneReport report;
@@ -153,22 +98,21 @@ KernelTuningResult OwnKernel::tune(const std::vector<KernelSizes>& problems,
 }
 
 OwnKernel::Chosen OwnKernel::choose(const Problem& problem) const {
-  const DeviceInfo& device = core_->backend().selector().device();
   const DeviceQuery query{.kernels = kernels_.kernels(),
-                          .device_class = device.device_class(),
+                          .device_class = device().device_class(),
                           .label = {},
-                          .environment = Environment{.driver = device.driver_text()},
+                          .environment = Environment{.driver = device().driver_text()},
                           .use_shipped = false,
                           .max_error = {}};
   std::optional<Match> match;
   const std::string unread = core_->results().read([&](const ResultReader& results) {
     match = find_best(&results, query, problem, /*exact_only=*/false, [&](const Winner& winner) {
-      return can_run(kernel(), winner.configuration, problem, device);
+      return can_run(kernel(), winner.configuration, problem, device());
     });
   });
   if (!unread.empty()) core_->log().warning("stored results are left out: {}", unread);
   if (!match) {
-    return {{MatchKind::predicted, "nothing is stored: the file's default",
+    return {{MatchKind::predicted, "no winner is stored: the file's default",
              kernel().default_configuration(problem), sizes_of(problem), std::nullopt},
             {}};
   }
@@ -183,116 +127,111 @@ KernelConfiguration OwnKernel::query(const KernelSizes& sizes) const {
 }
 
 KernelLauncher& OwnKernel::launcher() {
-  const DeviceInfo& device = core_->backend().selector().device();
+  const bool is_cpu = device().is_cpu();
   const std::lock_guard lock(mutex_);
   if (!launcher_) {
     const int without_context = std::max(0, core_->options().device.number());
-    launcher_ = device.is_cpu() ? make_cpu_launcher() : make_gpu_launcher(without_context);
+    launcher_ = is_cpu ? make_cpu_launcher() : make_gpu_launcher(without_context);
   }
   return *launcher_;
 }
 
-std::shared_ptr<const PlannedLaunch> OwnKernel::plan(const KernelSizes& sizes,
-                                                     std::optional<Stream> stream) {
-  const Problem problem = problem_of(sizes);
-  const LibraryOptions& options = core_->options();
-  const auto is_measured = [](const Chosen& one) {
-    return one.choice.match == MatchKind::exact || one.choice.match == MatchKind::exact_stale;
-  };
+OwnKernel::Chosen OwnKernel::choose_for_call(const KernelSizes& sizes, const Problem& problem) {
   Chosen chosen = choose(problem);
-  if (!is_measured(chosen) && options.miss == MissPolicy::tune) {
-    TuningOptions search;
-    search.budget_seconds = options.miss_budget_seconds;
-    tune({sizes}, search);
+  const LibraryOptions& options = core_->options();
+  const std::string text = fmt::format("{} {}", kernel().name, kernel().operation->text(problem));
+  if (!chosen.is_measured() && options.miss == MissPolicy::tune) {
+    std::unique_lock lock(mutex_);
+    auto known = without_winner_.find(sizes);
+    if (known == without_winner_.end()) {
+      lock.unlock();
+      TuningOptions search;
+      search.budget_seconds = options.miss_budget_seconds;
+      const KernelTuningResult result = tune({sizes}, search);
+      lock.lock();
+      known = without_winner_.emplace(sizes, result.problems.front().problem_without_winner).first;
+    }
+    // A kernel whose every configuration is wrong is not run.
+    if (!known->second.empty()) {
+      throw NotTunedError(fmt::format("{} has no winner: {}", text, known->second));
+    }
     chosen = choose(problem);
   }
-  const DeviceInfo& device = core_->backend().selector().device();
-  if (!is_measured(chosen) && options.miss == MissPolicy::refuse) {
-    throw NotTunedError(fmt::format("{} {} was not tuned for {}", kernel().name,
-                                    kernel().operation->text(problem), device.label));
+  if (!chosen.is_measured() && options.miss == MissPolicy::refuse) {
+    throw NotTunedError(fmt::format("{} was not tuned for {}", text, device().label));
   }
+  core_->log().info("{} on {}: {}, {}: {}", text, device().label, to_string(chosen.choice.match),
+                    to_string(chosen.choice.configuration), chosen.choice.explanation);
+  if (!can_run(kernel(), chosen.choice.configuration, problem, device())) {
+    throw UsageError(
+        fmt::format("{} cannot run with its default configuration on {}: tune it, or give other "
+                    "defaults",
+                    text, device().label));
+  }
+  return chosen;
+}
+
+std::shared_ptr<const KernelCode> OwnKernel::code_of(const Chosen& chosen, const Problem& problem) {
   const Configuration& configuration = chosen.choice.configuration;
-  core_->log().info("{} {} on {}: {}, {}: {}", kernel().name, kernel().operation->text(problem),
-                    device.label, to_string(chosen.choice.match), to_string(configuration),
-                    chosen.choice.explanation);
-  if (!can_run(kernel(), configuration, problem, device)) {
-    throw UsageError(fmt::format(
-        "{} cannot run {} with its default configuration on {}: tune it, or give other defaults",
-        kernel().name, kernel().operation->text(problem), device.label));
+  KernelLauncher& loads = launcher();
+  const KernelKey key{loads.context(), kernel().name, compiled_as(kernel(), configuration),
+                      code_traits(kernel(), problem)};
+  const std::string device_class = device().device_class();
+  KernelImages* images = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = code_.find(key); known != code_.end()) return known->second;
+    auto& of_device = images_[device_class];
+    if (!of_device) {
+      of_device = std::make_unique<KernelImages>(device(), core_->log(), core_->cubins(),
+                                                 core_->options().miss);
+    }
+    images = of_device.get();
   }
-  KernelImages images(device, core_->log(), core_->cubins(), options.miss);
-  const auto image = [&] {
-    return images.image(kernel(), configuration, code_traits(kernel(), problem),
-                        chosen.compiler_build);
-  };
-  const LaunchDescription launch{
-      kernel().name, kernel().geometry(configuration, problem).on_device(device.sm_count),
-      kernel().signature(problem)};
-  auto loaded = launcher().load(launch, image, stream);
-  return not_destroyed_in_forks(new PlannedLaunch{.kernels = kernels_,
-                                                  .choice = std::move(chosen.choice),
-                                                  .numbers = numbers_of(described(), problem),
-                                                  .loaded = std::move(loaded)});
+  const std::string image =
+      images->image(kernel(), configuration, key.traits, chosen.compiler_build);
+  auto loaded = loads.load(image, kernel().name);
+  const std::lock_guard lock(mutex_);
+  return code_.emplace(key, std::move(loaded)).first->second;  // the first of two threads'
 }
 
-KernelSizes OwnKernel::sizes_among(const LaunchArgument* arguments, std::size_t count) const {
-  const DescribedKernel& kernel = described();
-  check_count(kernel, count);
-  KernelSizes sizes;
-  for (const std::string& size : kernel.sizes) {
-    const auto place = std::ranges::find_if(kernel.arguments, [&](const DescribedArgument& each) {
-      return is_size(each) && each.name == size;
-    });
-    if (place == kernel.arguments.end()) {
-      throw UsageError(
-          fmt::format("{}: the size {} is no argument: launch a plan", kernel.key, size));
-    }
-    const LaunchArgument& given = arguments[place - kernel.arguments.begin()];
-    if (given.kind() != LaunchArgument::Kind::whole) {
-      refuse_argument(kernel, *place, "is a whole number");
-    }
-    sizes[size] = given.whole();
-  }
-  return sizes;
-}
-
-std::vector<ArgumentDescription> OwnKernel::arguments(const KernelSizes& sizes) const {
-  std::vector<TensorDesc> tensors;
-  if (!sizes.empty() || described().sizes.empty()) {
-    tensors = tensors_of(described(), problem_of(sizes));
-  }
-  std::vector<ArgumentDescription> result;
-  std::size_t buffers = 0;
-  for (const DescribedArgument& each : described().arguments) {
-    ArgumentDescription& made = result.emplace_back();
-    made.name = each.name;
-    made.is_size = is_size(each);
-    if (each.kind == Kind::buffer) {
-      made.type = each.type;
-      if (!tensors.empty()) made.elements = tensors[buffers++].elements();
-      made.is_written = each.role != TensorRole::input;
-    } else {
-      made.kind =
-          each.kind == Kind::number ? LaunchArgument::Kind::whole : LaunchArgument::Kind::real;
-    }
-  }
-  return result;
+std::shared_ptr<const PlannedLaunch> OwnKernel::plan(const KernelSizes& sizes) {
+  const Problem problem = problem_of(sizes);
+  Chosen chosen = choose_for_call(sizes, problem);
+  const KernelSignature signature = kernel().signature(problem);
+  const Configuration& configuration = chosen.choice.configuration;
+  auto planned = not_destroyed_in_forks(new PlannedLaunch{
+      .kernels = kernels_,
+      .choice = chosen.choice,
+      .numbers = kernel().operation->numbers(problem),
+      .geometry = kernel().geometry(configuration, problem).on_device(device().sm_count),
+      .layout = ArgumentLayout(signature),
+      .code = code_of(chosen, problem)});
+  planned->code->allow(planned->geometry);
+  return planned;
 }
 
 void OwnKernel::launch(const KernelSizes& sizes, Stream stream, const LaunchArgument* arguments,
                        std::size_t count) {
-  const std::pair key(launcher().context(), sizes);
+  const PlanKey key(launcher().context(), sizes);
   std::shared_ptr<const PlannedLaunch> planned;
-  std::uint64_t searches = 0;
   {
     const std::lock_guard lock(mutex_);
-    searches = searches_;
     if (const auto known = plans_.find(key); known != plans_.end()) planned = known->second;
   }
   if (!planned) {
-    planned = plan(sizes, stream);
+    launcher().check_not_captured(stream);
+    const auto searches = [&] {
+      const std::lock_guard lock(mutex_);
+      return searches_;
+    };
+    std::uint64_t before = searches();
+    planned = plan(sizes);
+    // A search of the plan's own, or of another thread, may have ended meanwhile.
+    if (searches() != before) before = searches(), planned = plan(sizes);
     const std::lock_guard lock(mutex_);
-    if (searches == searches_) plans_.emplace(key, planned);
+    if (plans_.size() >= kMostPlans) plans_.clear();
+    if (searches_ == before) plans_.emplace(key, planned);
   }
   planned->run(stream, arguments, count);
 }

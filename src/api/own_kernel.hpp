@@ -1,4 +1,4 @@
-// The inside of a Kernel, which its plans share.
+// The inside of a Kernel.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,11 @@
 #include "autotune/kernel.hpp"
 
 #include "api/core.hpp"
+#include "api/fork_count.hpp"
+#include "api/kernel_cache.hpp"
+#include "api/kernel_images.hpp"
 #include "api/kernel_launcher.hpp"
+#include "core/kernel_signature.hpp"
 #include "own_kernels/described_kernel.hpp"
 #include "select/portfolio.hpp"
 
@@ -25,7 +29,9 @@ struct PlannedLaunch {
   OwnKernels kernels;
   KernelConfiguration choice;
   std::vector<std::int64_t> numbers;  // the values of the arguments that are whole numbers
-  std::shared_ptr<const LoadedLaunch> loaded;
+  LaunchGeometry geometry;
+  ArgumentLayout layout;
+  std::shared_ptr<const KernelCode> code;
   std::uint32_t forks = fork_count();
 
   // As KernelPlan::operator().
@@ -44,8 +50,7 @@ class OwnKernel {
   // As the functions of Kernel.
   KernelTuningResult tune(const std::vector<KernelSizes>& problems, const TuningOptions& options);
   [[nodiscard]] KernelConfiguration query(const KernelSizes& sizes) const;
-  [[nodiscard]] std::shared_ptr<const PlannedLaunch> plan(const KernelSizes& sizes,
-                                                          std::optional<Stream> stream);
+  [[nodiscard]] std::shared_ptr<const PlannedLaunch> plan(const KernelSizes& sizes);
   [[nodiscard]] std::vector<ArgumentDescription> arguments(const KernelSizes& sizes) const;
   // Throws UsageError where a size is no argument.
   [[nodiscard]] KernelSizes sizes_among(const LaunchArgument* arguments, std::size_t count) const;
@@ -56,18 +61,30 @@ class OwnKernel {
   struct Chosen {
     KernelConfiguration choice;
     std::string compiler_build;  // that it was measured with; empty when it was not
+
+    [[nodiscard]] bool is_measured() const;
   };
+  using PlanKey = std::pair<std::uint64_t, KernelSizes>;  // the context first
+
+  [[nodiscard]] const DeviceInfo& device() const { return core_->backend().selector().device(); }
   [[nodiscard]] Problem problem_of(const KernelSizes& sizes) const;
   [[nodiscard]] Chosen choose(const Problem& problem) const;
+  // The choice for a call, after a search where the policy has it so.
+  [[nodiscard]] Chosen choose_for_call(const KernelSizes& sizes, const Problem& problem);
+  [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const Chosen& chosen,
+                                                          const Problem& problem);
   [[nodiscard]] KernelLauncher& launcher();
 
   std::shared_ptr<Core> core_;
   OwnKernels kernels_;
-  ShippedPortfolios portfolios_;              // none, of these kernels
-  std::mutex mutex_;                          // of what follows
-  std::unique_ptr<KernelLauncher> launcher_;  // made with the first plan
-  // By the context and the sizes.
-  std::map<std::pair<std::uint64_t, KernelSizes>, std::shared_ptr<const PlannedLaunch>> plans_;
+  ShippedPortfolios portfolios_;                                 // none, of these kernels
+  std::mutex mutex_;                                             // of what follows
+  std::unique_ptr<KernelLauncher> launcher_;                     // made with the first plan
+  std::map<std::string, std::unique_ptr<KernelImages>> images_;  // by the device's class
+  // Work under way and graphs use it, so it stays loaded.
+  std::map<KernelKey, std::shared_ptr<const KernelCode>> code_;
+  std::map<PlanKey, std::shared_ptr<const PlannedLaunch>> plans_;
+  std::map<KernelSizes, std::string> without_winner_;  // that were searched for a call, and why
   std::uint64_t searches_ = 0;  // that have ended: a plan from before one is not kept
 };
 

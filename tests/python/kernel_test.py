@@ -88,11 +88,28 @@ class OwnKernels(unittest.TestCase):
                 kernel.launch(*arguments)
         self.assertTrue((y == 1).all())
 
+    def test_sizes_may_have_the_names_of_arguments(self):
+        widen = autotune.Kernel("widen.cu", text=WIDEN.replace("radius", "seed"))
+        x, y = numpy.arange(5, dtype="int32"), numpy.zeros(10, "int32")
+        widen.launch(x, y, 5, sizes={"seed": 2})
+        self.assertEqual(y.tolist(), [0, 0, 2, 2, 4, 4, 6, 6, 8, 8])
+        with self.assertRaisesRegex(ValueError, "n is 5 among the arguments, and 4 by its name"):
+            widen.launch(x, y, 5, n=4, sizes={"seed": 2})
+
+    def test_a_row_of_a_matrix_is_contiguous(self):
+        x, y = numpy.ones((1, 10), "float32"), numpy.ones((2, 10), "float32")[:1]
+        row = numpy.lib.stride_tricks.as_strided(y, (1, 10), (400, 4))
+        saxpy().launch(3.0, x, row, 10)
+        self.assertTrue((y == 4).all())
+
     def test_a_wrong_description_has_its_place(self):
         with self.assertRaisesRegex(ValueError, "^wrong.cu:2:"):
             autotune.Kernel("wrong.cu", text=SAXPY.replace("tune(", "tuna(")).query(n=1)
         with self.assertRaisesRegex(ValueError, "nowhere.cu"):
             autotune.Kernel("nowhere.cu").query(n=1)
+        for file, error in (("", TypeError), (None, TypeError)):
+            with self.assertRaisesRegex(error, "file is"):
+                autotune.Kernel(file)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,30 @@ __global__ void widen(const int* x, int* y, int n) {
 }
 )";
 
+constexpr const char* kWrong = R"(
+#ifndef BLOCK
+#define BLOCK 32
+#endif
+#pragma kernel problem_size(n) block_size(32) buffers(y[n])
+__global__ void right(float* y, int n) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < n) y[i] = 1;
+}
+#pragma kernel tune(BLOCK = 32, 64) problem_size(n) block_size(BLOCK) buffers(y[n]) reference(right)
+__global__ void wrong(float* y, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = 2;
+}
+)";
+
+constexpr const char* kTriples = R"(
+#pragma kernel tune(BLOCK = 32, 64) problem_size(n) block_size(BLOCK) buffers(x[n]) inout(x)
+__global__ void twice(float3* x, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) x[i].x *= 2;
+}
+)";
+
 class Fixture {
  public:
   explicit Fixture(MissPolicy miss = MissPolicy::predict) : library_(options(miss)) {}
@@ -144,7 +168,10 @@ TEST_SUITE("own kernels in an application") {
     widen.plan({{"n", 10}, {"radius", 3}})(nullptr, x.data(), y.data(), 10);
     CHECK(y == std::vector<int>(10, 21));
     CHECK(refusal([&] { widen.launch(nullptr, x.data(), y.data(), 10); }) ==
-          "widen: the size radius is no argument: launch a plan");
+          "widen: the size radius is no argument: give the sizes by their names");
+    const LaunchArgument arguments[] = {x.data(), y.data(), 10};
+    widen.run({{"n", 10}, {"radius", 4}}, nullptr, arguments, 3);
+    CHECK(y == std::vector<int>(10, 28));
   }
 
   TEST_CASE("wrong calls are refused in one line") {
@@ -171,7 +198,21 @@ TEST_SUITE("own kernels in an application") {
     CHECK(refusal([&] {
             static_cast<void>(saxpy.plan({{"m", 3}}));
           }) == "saxpy has no size 'm': its sizes are n");
-    CHECK(refusal([&] { static_cast<void>(saxpy.plan({{"n", 0}})); }) != "");
+    CHECK(refusal([&] {
+            static_cast<void>(saxpy.plan({{"n", 0}}));
+          }) == "saxpy's size 'n' is 0: it must be from 1 to 2147483647");
+    CHECK(refusal([&] {
+            saxpy.tune({{{"n", -5}}});
+          }) == "saxpy's size 'n' is -5: it must be from 1 to 2147483647");
+    CHECK(refusal([&] { saxpy.launch(nullptr, 3.0F, y, y, std::uint64_t{1} << 63); }) ==
+          "saxpy: argument n is a whole number");
+    CHECK(refusal([&] {
+            std::vector<double> wrong(100);
+            plan(nullptr, 3.0F, wrong.data(), y, 100);
+          }) == "saxpy: argument x points to f64: the kernel has f32");
+    CHECK(refusal([&] { plan(nullptr, 3.0F, y, static_cast<const float*>(y), 100); }) ==
+          "saxpy: argument y is written to, and points to constants");
+    CHECK(refusal([&] { plan(nullptr, 3.0F, nullptr, y, 100); }) == "saxpy: argument x is null");
     CHECK(refusal([&] { saxpy.tune({}); }) == "tune() was given no sizes");
     TuningOptions options;
     options.max_error = 0.1;
@@ -239,6 +280,42 @@ TEST_SUITE("own kernels in an application") {
     Fixture tuning(MissPolicy::tune);
     Kernel tuned = tuning.saxpy();
     CHECK(tuned.plan({{"n", 100}}).choice().match == MatchKind::exact);
+  }
+
+  TEST_CASE("a kernel without a right configuration is not run where the policy tunes") {
+    Fixture tuning(MissPolicy::tune);
+    Kernel wrong = tuning.kernel(std::string(kWrong));
+    std::vector<float> y(10);
+    for (int call = 0; call < 2; ++call) {
+      CHECK_THROWS_AS(wrong.launch(nullptr, y.data(), 10), NotTunedError);
+    }
+    CHECK(y == std::vector<float>(10));
+  }
+
+  TEST_CASE("sizes with the same configuration share its code") {
+    Fixture fixture;
+    Kernel saxpy = fixture.saxpy();
+    const auto mapped = [] {
+      std::ifstream maps("/proc/self/maps");
+      std::string line;
+      std::size_t lines = 0;
+      while (std::getline(maps, line)) ++lines;
+      return lines;
+    };
+    std::vector<float> x(300);
+    saxpy.launch(nullptr, 3.0F, x.data(), x.data(), 200);
+    const std::size_t before = mapped();
+    for (int n = 201; n <= 300; ++n) saxpy.launch(nullptr, 3.0F, x.data(), x.data(), n);
+    CHECK(mapped() < before + 50);
+  }
+
+  TEST_CASE("vectors of three have the alignment of their elements") {
+    Fixture fixture;
+    std::vector<float> memory(31, 2);
+    fixture.kernel(kTriples).launch(nullptr, static_cast<void*>(memory.data() + 1), 10);
+    CHECK(memory.front() == 2);
+    CHECK(memory[1] == 4);
+    CHECK(memory.back() == 2);
   }
 
   TEST_CASE("a changed text makes results stale") {
