@@ -13,7 +13,7 @@ def own_path() -> str | None:
     # An editable installation has the module's sources in one folder and the program in another.
     package = sys.modules[__package__ or ""]
     paths = (os.path.join(folder, "bin", "autotune") for folder in package.__path__)
-    return next(filter(os.path.exists, paths), None)
+    return next((path for path in paths if os.path.exists(path)), None)
 
 
 def path() -> str | None:

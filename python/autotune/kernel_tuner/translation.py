@@ -87,7 +87,10 @@ class Translator:
 
     def _known(self, tree: ast.expr) -> ast.expr:
         """The tree with what local names stand for at this place."""
-        return _Substitution(dict(self._names)).visit(tree) if self._names else tree
+        if not self._names:
+            return tree
+        known: ast.expr = _Substitution(dict(self._names)).visit(tree)
+        return known
 
     def _value(self, node: ast.expr) -> str:
         method = getattr(self, "_" + type(node).__name__, None)
