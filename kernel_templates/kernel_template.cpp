@@ -164,7 +164,10 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
     options.push_back("-D" + macro + "=" + std::to_string(compiled.at(parameter.name)));
   }
   for (const std::string& macro : traits.macros) options.push_back("-D" + macro);
-  options.emplace_back(compiled_for(kernel, traits).aligned ? "-DALIGNED=1" : "-DALIGNED=0");
+  // Kernels of a user's own may have the name for something else.
+  if (!kernel.operation->named_sizes) {
+    options.emplace_back(compiled_for(kernel, traits).aligned ? "-DALIGNED=1" : "-DALIGNED=0");
+  }
   return options;
 }
 

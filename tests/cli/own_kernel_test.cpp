@@ -107,6 +107,34 @@ TEST_SUITE("a kernel of one's own") {
     CHECK(match() == "exact");
   }
 
+  TEST_CASE("is searched anew after an edit, which may change its space") {
+    const OwnKernel program;
+    CHECK(program.tuned({"--size", "n=96"}).at("measured") == 6);
+    std::string wider = kScale;
+    wider.replace(wider.find("= 32, 64"), 8, "= 32, 64, 128");
+    program.write("scale.cu", wider);
+    CHECK(program.tuned({"--size", "n=96"}).at("measured") == 9);
+    CHECK(program.tuned({"--size", "n=96"}).at("measured") == 0);
+  }
+
+  TEST_CASE("may have a parameter with the name of a macro of the program's own kernels") {
+    std::string text = kScale;
+    for (std::size_t at = 0; (at = text.find("PER_THREAD", at)) != std::string::npos;) {
+      text.replace(at, 10, "ALIGNED");
+    }
+    const Json results = OwnKernel(text).tuned({"--size", "n=96"}).at("results");
+    CHECK(results.at(0).at("tried") == 6);
+    CHECK(results.at(0).at("status") == "ok");
+  }
+
+  TEST_CASE("has its first fault told where it was found") {
+    std::string text = kScale;
+    text.replace(text.find("factor(a)"), 9, "faktor(a)");
+    const ProgramResult result = OwnKernel(text).run(
+        "tune", {"--device", "cpu", "--progress", "none", "--size", "n=96", "--trials", "2"});
+    CHECK(has(result.out + result.err, "faktor"));
+  }
+
   TEST_CASE("may have no sizes, and then has one problem") {
     const OwnKernel program(
         "#pragma kernel tune(BLOCK = 32, 64) block_size(BLOCK) problem_size(100) buffers(y[100])\n"

@@ -42,6 +42,8 @@ std::string Completion::space_key(const SearchTask& task) const {
   std::string key =
       fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(), task.kernel().name,
                   task.kernel().space_version, request_.filter.text());
+  // An edit of a user's own kernel may change its space, or make others fast.
+  if (task.kernel().operation->named_sizes) key += "|" + content_hash(task.kernel().source);
   // Its finals were held among other trials than those of other requests.
   if (request_.max_error) key += fmt::format("|{}", *request_.max_error);
   if (request_.alternatives.contains(task.asked())) key += "|for " + task.asked().key();

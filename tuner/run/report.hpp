@@ -38,9 +38,16 @@ struct ProblemResult {
 // The reason why a problem has no winner, in words; empty where it has one.
 [[nodiscard]] std::string why_no_winner(const ProblemResult& result);
 
+// The first configuration that a fault was found in, and what is known of the fault.
+struct FirstFault {
+  Configuration configuration;
+  std::string detail;
+};
+
 struct TuneReport {
   std::vector<ProblemResult> problems;
   std::map<TrialStatus, std::int64_t> statuses;  // of the trials measured in this call
+  std::map<TrialStatus, FirstFault> first_faults;  // of those that are not ok
   std::int64_t measured = 0;
   std::int64_t known = 0;
   std::int64_t compiled = 0;

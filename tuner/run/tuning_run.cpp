@@ -265,6 +265,10 @@ void TuningRun::record(TrialDone done) {
     trial.detail = fmt::format("the worker gave a time that is not possible: {:g} us", us);
   }
   ++report_.report.statuses[trial.status];
+  if (!trial.ok()) {
+    report_.report.first_faults.try_emplace(trial.status,
+                                            FirstFault{trial.configuration, trial.detail});
+  }
   SharedTrials& shared = plan_.shared();
   const auto key = shared.key_of(task.kernel(), trial.problem, trial.configuration);
   writer_.add(shared.scope_of(task.kernel()), trial, [&shared, key] { shared.release(key); });

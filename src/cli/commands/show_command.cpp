@@ -196,6 +196,10 @@ int run_show(const ShowOptions& options) {
                                                  std::string(chosen.kernel->source), compile_with));
   }
   if (options.source) {
+    if (have_named_sizes(options.kernels()) && chosen.origin == "default") {
+      say(fmt::format("nothing is tuned for {} on {}: these are the defaults",
+                      chosen.kernel->operation->text(problem), architecture));
+    }
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile_with));
   } else {
     print_launch(chosen, compile_with);

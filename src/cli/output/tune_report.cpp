@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_codes.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
@@ -205,6 +207,17 @@ std::string reached_text(const ProblemResult& result, const std::optional<double
                      result.valid_configurations);
 }
 
+// The line of a compiler's log that says what is wrong, or the first one of another detail.
+std::string first_line_of(const std::string& detail) {
+  std::istringstream lines(detail);
+  std::string first, line;
+  while (std::getline(lines, line)) {
+    if (first.empty()) first = line;
+    if (line.find("error") != std::string::npos) return line;
+  }
+  return first;
+}
+
 // The counts of the run as a whole.
 void print_counts(const TuneReport& report, const TunerSetup& setup) {
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
@@ -224,6 +237,13 @@ void print_counts(const TuneReport& report, const TunerSetup& setup) {
   for (const auto& [status, count] : report.statuses) {
     if (status == TrialStatus::ok) continue;
     fmt::print("{} {} ({})\n", count, in_words(status), to_string(status));
+    // The text of a user's own kernel is the user's to mend.
+    const auto first = report.first_faults.find(status);
+    if (have_named_sizes(setup.kernels) && first != report.first_faults.end() &&
+        !first->second.detail.empty()) {
+      fmt::print("  the first, {}: {}\n", to_string(first->second.configuration),
+                 printable(first_line_of(first->second.detail)));
+    }
   }
 }
 
