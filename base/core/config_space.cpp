@@ -230,8 +230,9 @@ Configuration ConfigSpace::validated(const Configuration& configuration) const {
     }
   }
   if (const Constraint* broken = first_broken(constraints_, ordered)) {
-    throw UsageError("configuration breaks the constraint " + broken->name + ": " +
-                     broken->meaning);
+    const bool says_more = broken->meaning != broken->name;
+    throw UsageError("configuration breaks the constraint " + broken->name +
+                     (says_more ? ": " + broken->meaning : ""));
   }
   return ordered;
 }

@@ -35,9 +35,10 @@ void check_reference(const std::string& name, const TensorDesc& output, std::int
   if (unwritten > 0) {
     throw reference_fault(
         name, fmt::format(
-                  "it leaves {} of {} elements of the output {} unwritten, the first is {}; "
-                  "a tensor that keeps some of its elements is an inout",
-                  unwritten, output.elements(), output.name, place_text(output, first_unwritten)));
+                  "it leaves {} of {} elements of the output {} unwritten, the first is {}: where "
+                  "a kernel reads {} too, or keeps some of its elements, it is an inout",
+                  unwritten, output.elements(), output.name, place_text(output, first_unwritten),
+                  output.name));
   }
 }
 

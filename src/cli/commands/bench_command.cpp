@@ -82,7 +82,9 @@ void check_bench(const BenchOptions& options) {
   check_choice(options.against_choice, options.problems(), "--against");
   if (options.against.empty() == options.against_database.empty()) {
     throw UsageError(options.against.empty()
-                         ? "say what to compare with, e.g. --against cublas"
+                         ? have_named_sizes(options.kernels())
+                               ? "say what to compare with: --against NAME=VALUE,..."
+                               : "say what to compare with, e.g. --against cublas"
                          : "--against and --against-database exclude each other");
   }
 }

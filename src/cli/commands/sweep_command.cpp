@@ -121,9 +121,14 @@ std::vector<Column> make_value_columns(const SpaceFilter& filter, const KernelTe
   for (const SpaceFilter& one : combinations) {
     const auto best = plainest_configuration(kernel, one, device_constraints(kernel, device));
     if (!best) continue;
+    // A value that all columns have is not in their titles.
     std::vector<std::string> values;
     for (const auto& [name, value] : one.only) {
-      values.push_back(fmt::format("{}={}", name, value.front()));
+      const bool is_only = std::ranges::all_of(
+          combinations, [&](const SpaceFilter& other) { return other.only.at(name) == value; });
+      if (!is_only || combinations.size() == 1) {
+        values.push_back(fmt::format("{}={}", name, value.front()));
+      }
     }
     columns.push_back(
         {.configuration = *best, .values = fmt::format("{}", fmt::join(values, " "))});
