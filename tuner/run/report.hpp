@@ -46,7 +46,7 @@ struct FirstFault {
 
 struct TuneReport {
   std::vector<ProblemResult> problems;
-  std::map<TrialStatus, std::int64_t> statuses;  // of the trials measured in this call
+  std::map<TrialStatus, std::int64_t> statuses;    // of the trials measured in this call
   std::map<TrialStatus, FirstFault> first_faults;  // of those that are not ok
   std::int64_t measured = 0;
   std::int64_t known = 0;
