@@ -10,6 +10,7 @@
 
 #include "api/tuning.hpp"
 #include "select/lookup.hpp"
+#include "select/predictor.hpp"
 
 namespace autotune {
 namespace {
