@@ -78,7 +78,9 @@ bool have_named_sizes(const KernelSet& kernels) {
 Problem parse_named_sizes(const std::string& text, const KernelSet& kernels) {
   const Operation& operation = *kernels.templates().front().operation;
   if (!operation.named_sizes) {
-    throw UsageError("sizes of products are given by --sizes, e.g. --sizes 1024");
+    throw UsageError(
+        "sizes of products are given by --sizes, e.g. --sizes 1024, and a kernel of your own by "
+        "--kernel FILE");
   }
   std::vector<Problem::Size> sizes;
   for (const std::string& item : items_of(text)) {
@@ -86,8 +88,10 @@ Problem parse_named_sizes(const std::string& text, const KernelSet& kernels) {
     const auto value =
         equals == std::string::npos ? std::nullopt : parse_whole_number(item.substr(equals + 1));
     if (!value) {
-      throw UsageError(fmt::format("{} must be NAME=N with a whole number from 1 to 2147483647",
-                                   in_quotes(item)));
+      throw UsageError(
+          fmt::format("{} must be NAME=N with a whole number from 1 to 2147483647; repeat --size "
+                      "for several problems",
+                      in_quotes(item)));
     }
     sizes.push_back({item.substr(0, equals), *value});
   }
