@@ -44,10 +44,10 @@ class CpuKernelLauncher : public KernelLauncher {
  public:
   [[nodiscard]] std::uint64_t context() const override { return 0; }
   void check_not_captured(Stream) const override {}
-  [[nodiscard]] std::shared_ptr<const KernelCode> load(const std::string& image,
-                                                       const std::string& name) const override {
+  [[nodiscard]] std::unique_ptr<KernelCode> load(const std::string& image,
+                                                 const std::string& name) const override {
     const std::lock_guard lock(machine_->mutex);
-    return std::make_shared<const CpuKernelCode>(machine_, image, name);
+    return std::make_unique<CpuKernelCode>(machine_, image, name);
   }
 
  private:

@@ -79,11 +79,11 @@ class GpuLauncher : public KernelLauncher {
     const Scope scope(machine_->contexts);
     refuse_capture(*machine_->driver, stream);
   }
-  [[nodiscard]] std::shared_ptr<const KernelCode> load(const std::string& image,
-                                                       const std::string& name) const override {
+  [[nodiscard]] std::unique_ptr<KernelCode> load(const std::string& image,
+                                                 const std::string& name) const override {
     const Scope scope(machine_->contexts);
     const gpu::RelaxedCapture others_may_capture(*machine_->driver);
-    return std::make_shared<const GpuKernelCode>(machine_, scope.id(), image, name);
+    return std::make_unique<GpuKernelCode>(machine_, scope.id(), image, name);
   }
 
  private:

@@ -35,8 +35,8 @@ class KernelLauncher {
   // Throws UsageError where the stream is being captured.
   virtual void check_not_captured(Stream stream) const = 0;
   // Loads a kernel in the thread's context.
-  [[nodiscard]] virtual std::shared_ptr<const KernelCode> load(const std::string& image,
-                                                               const std::string& name) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<KernelCode> load(const std::string& image,
+                                                         const std::string& name) const = 0;
 };
 
 // `ordinal`: the GPU of threads without a context.

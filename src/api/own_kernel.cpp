@@ -177,23 +177,21 @@ std::shared_ptr<const KernelCode> OwnKernel::code_of(const Chosen& chosen, const
   KernelLauncher& loads = launcher();
   const KernelKey key{loads.context(), kernel().name, compiled_as(kernel(), configuration),
                       code_traits(kernel(), problem)};
-  const std::string device_class = device().device_class();
-  KernelImages* images = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = code_.find(key); known != code_.end()) return known->second;
-    auto& of_device = images_[device_class];
-    if (!of_device) {
-      of_device = std::make_unique<KernelImages>(device(), core_->log(), core_->cubins(),
-                                                 core_->options().miss);
-    }
-    images = of_device.get();
-  }
-  const std::string image =
-      images->image(kernel(), configuration, key.traits, chosen.compiler_build);
-  auto loaded = loads.load(image, kernel().name);
+  const KernelCode& code = code_->find_or_load(key, [&] {
+    return loads.load(images().image(kernel(), configuration, key.traits, chosen.compiler_build),
+                      kernel().name);
+  });
+  return {code_, &code};
+}
+
+KernelImages& OwnKernel::images() {
   const std::lock_guard lock(mutex_);
-  return code_.emplace(key, std::move(loaded)).first->second;  // the first of two threads'
+  auto& of_device = images_[device().device_class()];
+  if (!of_device) {
+    of_device = std::make_unique<KernelImages>(device(), core_->log(), core_->cubins(),
+                                               core_->options().miss);
+  }
+  return *of_device;
 }
 
 std::shared_ptr<const PlannedLaunch> OwnKernel::plan(const KernelSizes& sizes) {
@@ -226,10 +224,11 @@ void OwnKernel::launch(const KernelSizes& sizes, Stream stream, const LaunchArgu
       const std::lock_guard lock(mutex_);
       return searches_;
     };
-    std::uint64_t before = searches();
-    planned = plan(sizes);
-    // A search of the plan's own, or of another thread, may have ended meanwhile.
-    if (searches() != before) before = searches(), planned = plan(sizes);
+    std::uint64_t before = 0;
+    do {  // a search, for this plan or in another thread, may end meanwhile
+      before = searches();
+      planned = plan(sizes);
+    } while (searches() != before);
     const std::lock_guard lock(mutex_);
     if (plans_.size() >= kMostPlans) plans_.clear();
     if (searches_ == before) plans_.emplace(key, planned);

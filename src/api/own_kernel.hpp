@@ -74,15 +74,16 @@ class OwnKernel {
   [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const Chosen& chosen,
                                                           const Problem& problem);
   [[nodiscard]] KernelLauncher& launcher();
+  [[nodiscard]] KernelImages& images();
 
   std::shared_ptr<Core> core_;
   OwnKernels kernels_;
-  ShippedPortfolios portfolios_;                                 // none, of these kernels
+  ShippedPortfolios portfolios_;  // none, of these kernels
+  // Work under way and graphs use it, so it stays loaded. Plans share it.
+  std::shared_ptr<KernelCache<KernelCode>> code_ = std::make_shared<KernelCache<KernelCode>>();
   std::mutex mutex_;                                             // of what follows
   std::unique_ptr<KernelLauncher> launcher_;                     // made with the first plan
   std::map<std::string, std::unique_ptr<KernelImages>> images_;  // by the device's class
-  // Work under way and graphs use it, so it stays loaded.
-  std::map<KernelKey, std::shared_ptr<const KernelCode>> code_;
   std::map<PlanKey, std::shared_ptr<const PlannedLaunch>> plans_;
   std::map<KernelSizes, std::string> without_winner_;  // that were searched for a call, and why
   std::uint64_t searches_ = 0;  // that have ended: a plan from before one is not kept
