@@ -29,7 +29,7 @@ struct Constraint {
   std::vector<std::string> parameters = {};  // all that the rule looks at; empty: any
 };
 
-// What a listing of configurations may take. Spaces that users describe can have any size.
+// The limits of a listing of configurations: spaces that users describe can have any size.
 struct EnumerationLimits {
   std::size_t configurations = 20'000'000;
   std::chrono::milliseconds time = std::chrono::seconds(60);

@@ -51,10 +51,10 @@ class ElementBuffer {
 [[nodiscard]] ElementBuffer filled(const TensorContent& content, ElementType type,
                                    std::int64_t count, std::uint64_t seed, ThreadPool& pool);
 
-// What unwritten memory is filled with: these 16 bits again and again. Those of `nan` are a quiet
-// NaN in every type of real numbers, and one that no arithmetic gives; as an i32 they are
-// 2146992120, which results of small integers do not reach. Those of `number` are a number in every
-// type: 1.3e7 in FP32, 14.6 in FP16.
+// Unwritten memory is filled with these 16 bits, again and again. The bits of `nan` are a quiet NaN
+// in every type of real numbers, which no arithmetic gives; as an i32 they are 2146992120, which
+// results of small integers do not reach. The bits of `number` are a number in every type: 1.3e7 in
+// FP32, 14.6 in FP16.
 enum class Poison : std::uint16_t { nan = 0x7ff8, number = 0x4b4b };
 
 // An output that tells which of its elements were written. Elements and the guard zones before and

@@ -35,15 +35,15 @@ struct TensorContent {
   };
   static constexpr Kind kLastKind = Kind::file;
 
-  // Of an input or an inout. An output is poisoned.
+  // An input or an inout has this data. An output is poisoned.
   Kind kind = Kind::uniform;
   double first = -1;
   double second = 1;
   std::string file = {};
 
-  // Of an output or an inout: the file of the expected values, in place of those that the
-  // reference gives; and the tolerance, if it is not the default one. Integers must be equal unless
-  // it is infinite.
+  // An output or an inout may have a file of the expected values, in place of those that the
+  // reference gives, and a tolerance other than the default one. Integers must be equal unless it
+  // is infinite.
   std::string expected = {};
   std::optional<Tolerance> tolerance = {};
   // The .npy file that gets the elements which a verified launch leaves. Empty: none.

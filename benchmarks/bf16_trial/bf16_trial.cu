@@ -1,7 +1,7 @@
 // BF16 products on Hopper: C = A * B^T, A row-major MxK, B row-major NxK, FP32 sums, C BF16.
 // (a) wide: wgmma tiles, cooperative and ping-pong. (b) narrow: weights' rows are wgmma's M, K is split
-// in a cluster. (c) stream: no tensor cores, for M <= 4. And a harness that checks and times them
-// beside cublasLt.
+// in a cluster. (c) stream: no tensor cores, for M <= 4. A harness checks them, and times them by
+// turns with cublasLt.
 // Build: nvcc -gencode arch=compute_90a,code=sm_90a -std=c++17 -O3 -o trial bf16_trial.cu -lcublasLt
 // Run:   ./trial [-v] [--extra] [--only TEXT] [--shape MxNxK] [--seconds 110]
 #include <algorithm>
