@@ -16,13 +16,13 @@ namespace {
 // The threads that run blocks, for one launch at a time.
 struct Machine {
   std::mutex mutex;
-  CpuLauncher launcher;
+  std::optional<CpuLauncher> launcher;  // with threads, so made with the first kernel
 };
 
 class CpuKernelCode : public KernelCode {
  public:
   CpuKernelCode(std::shared_ptr<Machine> machine, const std::string& image, const std::string& name)
-      : machine_(std::move(machine)), kernel_(machine_->launcher.load(image, name)), name_(name) {}
+      : machine_(std::move(machine)), kernel_(machine_->launcher->load(image, name)), name_(name) {}
 
   void allow(const LaunchGeometry&) const override {}
   void run(const LaunchGeometry& geometry, void** arguments, Stream stream) const override {
@@ -30,7 +30,7 @@ class CpuKernelCode : public KernelCode {
     std::vector<std::int64_t> blocks(static_cast<std::size_t>(geometry.blocks()));
     std::iota(blocks.begin(), blocks.end(), 0);
     const std::lock_guard lock(machine_->mutex);
-    const auto fault = machine_->launcher.launch(kernel_, arguments, geometry, blocks);
+    const auto fault = machine_->launcher->launch(kernel_, arguments, geometry, blocks);
     if (fault) throw Error(name_ + ": " + *fault);
   }
 
@@ -47,6 +47,7 @@ class CpuKernelLauncher : public KernelLauncher {
   [[nodiscard]] std::unique_ptr<KernelCode> load(const std::string& image,
                                                  const std::string& name) const override {
     const std::lock_guard lock(machine_->mutex);
+    if (!machine_->launcher) machine_->launcher.emplace();
     return std::make_unique<CpuKernelCode>(machine_, image, name);
   }
 

@@ -55,6 +55,8 @@ OwnKernel::OwnKernel(std::shared_ptr<Core> core, OwnKernels kernels)
   if (core_->has_bundle()) {
     throw UsageError("this Library has a bundle, which holds no kernels of the application's own");
   }
+  const int without_context = std::max(0, core_->options().device.number());
+  launcher_ = device().is_cpu() ? make_cpu_launcher() : make_gpu_launcher(without_context);
 }
 
 Problem OwnKernel::problem_of(const KernelSizes& sizes) const {
@@ -127,16 +129,6 @@ KernelConfiguration OwnKernel::query(const KernelSizes& sizes) const {
   return choose(problem_of(sizes)).choice;
 }
 
-KernelLauncher& OwnKernel::launcher() {
-  const bool is_cpu = device().is_cpu();
-  const std::lock_guard lock(mutex_);
-  if (!launcher_) {
-    const int without_context = std::max(0, core_->options().device.number());
-    launcher_ = is_cpu ? make_cpu_launcher() : make_gpu_launcher(without_context);
-  }
-  return *launcher_;
-}
-
 OwnKernel::Chosen OwnKernel::choose_for_call(const KernelSizes& sizes, const Problem& problem) {
   Chosen chosen = choose(problem);
   const LibraryOptions& options = core_->options();
@@ -174,12 +166,11 @@ OwnKernel::Chosen OwnKernel::choose_for_call(const KernelSizes& sizes, const Pro
 
 std::shared_ptr<const KernelCode> OwnKernel::code_of(const Chosen& chosen, const Problem& problem) {
   const Configuration& configuration = chosen.choice.configuration;
-  KernelLauncher& loads = launcher();
-  const KernelKey key{loads.context(), kernel().name, compiled_as(kernel(), configuration),
+  const KernelKey key{launcher_->context(), kernel().name, compiled_as(kernel(), configuration),
                       code_traits(kernel(), problem)};
   const KernelCode& code = code_->find_or_load(key, [&] {
-    return loads.load(images().image(kernel(), configuration, key.traits, chosen.compiler_build),
-                      kernel().name);
+    return launcher_->load(
+        images().image(kernel(), configuration, key.traits, chosen.compiler_build), kernel().name);
   });
   return {code_, &code};
 }
@@ -212,14 +203,15 @@ std::shared_ptr<const PlannedLaunch> OwnKernel::plan(const KernelSizes& sizes) {
 
 void OwnKernel::launch(const KernelSizes& sizes, Stream stream, const LaunchArgument* arguments,
                        std::size_t count) {
-  const PlanKey key(launcher().context(), sizes);
+  static_cast<void>(core_->backend());  // a forked process must not call the driver
+  const PlanKey key(launcher_->context(), sizes);
   std::shared_ptr<const PlannedLaunch> planned;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = plans_.find(key); known != plans_.end()) planned = known->second;
   }
   if (!planned) {
-    launcher().check_not_captured(stream);
+    launcher_->check_not_captured(stream);
     const auto searches = [&] {
       const std::lock_guard lock(mutex_);
       return searches_;

@@ -73,7 +73,6 @@ class OwnKernel {
   [[nodiscard]] Chosen choose_for_call(const KernelSizes& sizes, const Problem& problem);
   [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const Chosen& chosen,
                                                           const Problem& problem);
-  [[nodiscard]] KernelLauncher& launcher();
   [[nodiscard]] KernelImages& images();
 
   std::shared_ptr<Core> core_;
@@ -81,8 +80,8 @@ class OwnKernel {
   ShippedPortfolios portfolios_;  // none, of these kernels
   // Work under way and graphs use it, so it stays loaded. Plans share it.
   std::shared_ptr<KernelCache<KernelCode>> code_ = std::make_shared<KernelCache<KernelCode>>();
+  std::unique_ptr<const KernelLauncher> launcher_;
   std::mutex mutex_;                                             // of what follows
-  std::unique_ptr<KernelLauncher> launcher_;                     // made with the first plan
   std::map<std::string, std::unique_ptr<KernelImages>> images_;  // by the device's class
   std::map<PlanKey, std::shared_ptr<const PlannedLaunch>> plans_;
   std::map<KernelSizes, std::string> without_winner_;  // that were searched for a call, and why
