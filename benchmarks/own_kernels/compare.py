@@ -76,7 +76,16 @@ def stencil():
             "restrictions": ["32 <= BLOCK_X * BLOCK_Y <= 1024", f"AT_ONCE <= {steps}", f"8 * {points} <= 49152"]}
 
 
-KERNELS = {"matmul": product, "convolution": convolution, "nbody": nbody, "stencil": stencil}
+def softmax():
+    rows, columns = 4096, 4096
+    return {"sizes": {"rows": rows, "columns": columns},
+            "arguments": [3 * uniform(rows, columns), numpy.zeros((rows, columns), "float32"),
+                          *map(numpy.int32, (rows, columns))],
+            "output": 1, "problem": (rows,), "block": ["THREADS", "ROWS"], "simple_block": (64,),
+            "divisors": (["ROWS"],), "tolerance": 1e-5, "restrictions": ["32 <= THREADS * ROWS <= 1024"]}
+
+
+KERNELS = {"matmul": product, "convolution": convolution, "nbody": nbody, "stencil": stencil, "softmax": softmax}
 
 
 def run(*arguments):
@@ -109,7 +118,7 @@ def theirs(program, kernel, case, window, seconds):
     # Kernel Tuner and CuPy look for kernels by their names as C has them.
     source = (EXAMPLES / f"{kernel}.cu").read_text(encoding="utf-8").replace("__global__", 'extern "C" __global__')
     defines = case.get("defines", {})
-    options = [f"-D{name}={value}" for name, value in defines.items()]
+    options = ["--std=c++17", *(f"-D{name}={value}" for name, value in defines.items())]
     answer = [None] * len(case["arguments"])
     answer[case["output"]] = expected(kernel, source, case, space, options)
     grid = dict(zip(("grid_div_x", "grid_div_y"), case["divisors"]))
