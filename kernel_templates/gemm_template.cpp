@@ -18,11 +18,6 @@ std::function<Result(const Problem&)> on_problem(
   };
 }
 
-// The element types that these templates compute.
-bool is_of_fp32(const Problem& problem) {
-  return gemm_problem(problem).types == GemmTypes();
-}
-
 // A K of 1, with which no blocks share work, and a large K; the former also with both operands
 // contiguous along K.
 std::vector<Problem> limiting_problems() {
@@ -55,8 +50,11 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
             }
             return signature;
           },
-      .supports = [supports = on_problem(std::move(gemm.supports))](
-                      const Problem& problem) { return is_of_fp32(problem) && supports(problem); },
+      .supports =
+          [types = gemm.types, supports = std::move(gemm.supports)](const Problem& problem) {
+            const GemmProblem product = gemm_problem(problem);
+            return types(product.types) && supports(product);
+          },
       .default_configuration = on_problem(std::move(gemm.default_configuration)),
       .geometry =
           [geometry = std::move(gemm.geometry)](const Configuration& configuration,

@@ -11,8 +11,17 @@
 
 #include "core/element_type.hpp"
 #include "kernel_templates/kernel_template.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
+
+// Element types, for GemmTemplate::types.
+[[nodiscard]] inline bool is_fp32(const GemmTypes& types) {
+  return types == GemmTypes();
+}
+[[nodiscard]] inline bool is_16_bit(const GemmTypes& types) {
+  return !is_fp32(types) && are_computed(types);
+}
 
 // The fields of KernelTemplate, with functions of a GemmProblem.
 struct GemmTemplate {
@@ -23,6 +32,7 @@ struct GemmTemplate {
   int min_compute_capability = 0;
   int end_compute_capability = 1000;
 
+  bool (*types)(const GemmTypes&) = is_fp32;         // that its code computes
   std::function<bool(const GemmProblem&)> supports;  // batches too: see device/batch.cuh
   std::function<Configuration(const GemmProblem&)> default_configuration;
   std::function<LaunchGeometry(const Configuration&, const GemmProblem&)> geometry;

@@ -162,6 +162,7 @@ std::vector<KernelTemplate> make_gemm_tiled(std::string_view source) {
                            .source = source,
                            .space = ConfigSpace(parameters(), constraints()),
                            .min_compute_capability = 50,
+                           .types = are_computed,
                            .supports = [](const GemmProblem&) { return true; },
                            .default_configuration = default_configuration,
                            .geometry = geometry,

@@ -10,8 +10,8 @@
 // of the block's tile. A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts
 // at 0, so every configuration gives the same bits.
 //
-// The element types are macros (device/element.cuh): ELEMENT_A=double and so on compile the kernel
-// in FP64.
+// The element types are macros (device/element.cuh): 16-bit elements are multiplied and added in
+// FP32; ELEMENT_A=double and so on compile the kernel in FP64.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
 // Launch: TILE_WIDTH x TILE_WIDTH threads; as many blocks, all along x, as C has tiles, which are
@@ -191,12 +191,16 @@ __device__ __forceinline__ void multiply(const ElementA* a_tile, const ElementB*
   constexpr int kUnroll = UNROLL;  // the pragma takes a constant, not a macro
 #pragma unroll kUnroll
   for (int k = 0; k < TILE_WIDTH; ++k) {
-    ElementA a[RESULTS_M];
-    ElementB b[RESULTS_N];
+    Accumulator a[RESULTS_M];
+    Accumulator b[RESULTS_N];
 #pragma unroll
-    for (int i = 0; i < RESULTS_M; ++i) a[i] = a_tile[OperandA::shared_offset(threadIdx.y, i, k)];
+    for (int i = 0; i < RESULTS_M; ++i) {
+      a[i] = to_accumulator(a_tile[OperandA::shared_offset(threadIdx.y, i, k)]);
+    }
 #pragma unroll
-    for (int j = 0; j < RESULTS_N; ++j) b[j] = b_tile[OperandB::shared_offset(threadIdx.x, j, k)];
+    for (int j = 0; j < RESULTS_N; ++j) {
+      b[j] = to_accumulator(b_tile[OperandB::shared_offset(threadIdx.x, j, k)]);
+    }
 #pragma unroll
     for (int i = 0; i < RESULTS_M; ++i) {
 #pragma unroll
@@ -227,8 +231,8 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
 
   // Beyond K, -0 of A meets +0 of B. Their product, -0, is the one number that changes no sum.
   const auto load = [&](int k_left) {
-    operand_a.load(k_left, ElementA(-0.0f));
-    operand_b.load(k_left, ElementB(0.0f));
+    operand_a.load(k_left, to_element<ElementA>(-0.0f));
+    operand_b.load(k_left, to_element<ElementB>(0.0f));
   };
 
   Accumulator sums[RESULTS_M][RESULTS_N] = {};

@@ -21,12 +21,9 @@ class CublasBaseline : public Baseline {
   }
 
   void launch(const Problem& problem, const LaunchValues& values, int algorithm) override {
-    if (problem.trait("type") != to_string(ElementType::f32)) {
-      throw Error("cuBLAS is called for elements of FP32 alone");
-    }
-    cublas_.sgemm(gemm_problem(problem), static_cast<float>(values.scalars[0]),
-                  values.tensors[kGemmA], values.tensors[kGemmB],
-                  static_cast<float>(values.scalars[1]), values.tensors[kGemmC], algorithm);
+    cublas_.gemm(gemm_problem(problem), static_cast<float>(values.scalars[0]),
+                 values.tensors[kGemmA], values.tensors[kGemmB],
+                 static_cast<float>(values.scalars[1]), values.tensors[kGemmC], algorithm);
   }
 
  private:

@@ -109,25 +109,32 @@ int Cublas::algorithms(const GemmProblem& problem, const Operand& a, const Opera
   return 1 + lt_->candidates(problem, a, b, c);
 }
 
-void Cublas::autotuned(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
-                       float beta, const Operand& c) const {
-  constexpr int kFp32 = 0;            // CUDA_R_32F
-  constexpr int kComputeInFp32 = 68;  // CUBLAS_COMPUTE_32F
-  constexpr int kComputeInTf32 = 77;  // CUBLAS_COMPUTE_32F_FAST_TF32
-  constexpr int kBenchmarks = 999;    // CUBLAS_GEMM_AUTOTUNE
-  check_cublas(
-      api_->gemm_batched_ex(
-          handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n, problem.m,
-          problem.k, &alpha, matrix(b), kFp32, b.row_stride, b.matrix_stride, matrix(a), kFp32,
-          a.row_stride, a.matrix_stride, &beta, matrix(c), kFp32, c.row_stride, c.matrix_stride,
-          problem.batch, problem.math == Math::tf32 ? kComputeInTf32 : kComputeInFp32, kBenchmarks),
-      "cublasGemmStridedBatchedEx");
+void Cublas::gemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+                  float beta, const Operand& c, int algorithm) const {
+  constexpr int kOwnChoice = -1;    // CUBLAS_GEMM_DEFAULT
+  constexpr int kBenchmarks = 999;  // CUBLAS_GEMM_AUTOTUNE: of the first call for a product
+  if (algorithm == kAutotune) return gemm_ex(problem, alpha, a, b, beta, c, kBenchmarks);
+  if (algorithm > 0) return lt_->matmul(problem, alpha, a, b, beta, c, algorithm - 1);
+  if (problem.types == GemmTypes()) return sgemm(problem, alpha, a, b, beta, c);
+  gemm_ex(problem, alpha, a, b, beta, c, kOwnChoice);
+}
+
+void Cublas::gemm_ex(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+                     float beta, const Operand& c, int algorithm) const {
+  if (api_->gemm_batched_ex == nullptr) {
+    throw Error(api_->library.path() + " lacks cublasGemmStridedBatchedEx_64");
+  }
+  check_cublas(api_->gemm_batched_ex(
+                   handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
+                   problem.m, problem.k, &alpha, matrix(b), library_type(problem.types.b),
+                   b.row_stride, b.matrix_stride, matrix(a), library_type(problem.types.a),
+                   a.row_stride, a.matrix_stride, &beta, matrix(c), library_type(problem.types.c),
+                   c.row_stride, c.matrix_stride, problem.batch, compute_type(problem), algorithm),
+               "cublasGemmStridedBatchedEx");
 }
 
 void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
-                   float beta, const Operand& c, int algorithm) const {
-  if (algorithm == kAutotune) return autotuned(problem, alpha, a, b, beta, c);
-  if (algorithm > 0) return lt_->matmul(problem, alpha, a, b, beta, c, algorithm - 1);
+                   float beta, const Operand& c) const {
   // cuBLAS reads matrices as column-major, so row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
   constexpr int kDefaultMath = 0;
   constexpr int kTf32Math = 3;

@@ -13,8 +13,8 @@
 
 namespace autotune::gpu {
 
-// SGEMM in cuBLAS's default math, FP32 with TF32 off, or with TF32 for problems of that math. It
-// belongs to the context in which it was opened.
+// Products of FP32 in cuBLAS's default math, with TF32 off, or with TF32 for problems of that math;
+// and products of 16-bit operands with FP32 sums. It belongs to the context in which it was opened.
 class Cublas {
  public:
   // Opens the library that AUTOTUNE_CUBLAS names, else libcublas.so.13 or .12. Throws
@@ -37,15 +37,17 @@ class Cublas {
 
   // Computes C = alpha op(A) op(B) + beta C on the stream of the constructor. The matrices are
   // row-major and begin at multiples of 256 bytes. Left to itself, cuBLAS computes a batch in one
-  // call of cublasSgemmStridedBatched. Throws Error, also for a number that no candidate has.
-  void sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
-             float beta, const Operand& c, int algorithm = 0) const;
+  // call. Throws Error, also for a number that no candidate has.
+  void gemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b, float beta,
+            const Operand& c, int algorithm = 0) const;
 
  private:
   struct Api;
-  // Lets the library time its algorithms in the first call for a product, and keep the fastest.
-  void autotuned(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
-                 float beta, const Operand& c) const;
+  void sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+             float beta, const Operand& c) const;
+  // cublasGemmStridedBatchedEx, for all types, with one of its own algorithms.
+  void gemm_ex(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+               float beta, const Operand& c, int algorithm) const;
 
   std::unique_ptr<const Api> api_;
   DeviceBuffer workspace_;

@@ -9,18 +9,18 @@
 
 #include "autotune/error.hpp"
 
+#include "core/element_type.hpp"
+
 namespace autotune::gpu {
 namespace {
 
 // Constants of cublasLt.h, cublas_api.h and library_types.h.
-constexpr int kFp32 = 0;            // CUDA_R_32F
-constexpr int kComputeInFp32 = 68;  // CUBLAS_COMPUTE_32F
-constexpr int kComputeInTf32 = 77;  // CUBLAS_COMPUTE_32F_FAST_TF32
-constexpr int kTransposeA = 3;      // CUBLASLT_MATMUL_DESC_TRANSA
-constexpr int kTransposeB = 4;      // CUBLASLT_MATMUL_DESC_TRANSB
-constexpr int kBatchCount = 5;      // CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT
-constexpr int kBatchStride = 6;     // CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET
-constexpr int kMostWorkspace = 1;   // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+constexpr int kFp32 = 0;           // CUDA_R_32F
+constexpr int kTransposeA = 3;     // CUBLASLT_MATMUL_DESC_TRANSA
+constexpr int kTransposeB = 4;     // CUBLASLT_MATMUL_DESC_TRANSB
+constexpr int kBatchCount = 5;     // CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT
+constexpr int kBatchStride = 6;    // CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET
+constexpr int kMostWorkspace = 1;  // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 
 using Descriptor = std::unique_ptr<void, int (*)(void*)>;
 
@@ -28,6 +28,25 @@ using Descriptor = std::unique_ptr<void, int (*)(void*)>;
 
 void check_cublas(int status, const char* call) {
   if (status != 0) throw Error(fmt::format("{} failed with cuBLAS status {}", call, status));
+}
+
+int library_type(ElementType type) {
+  switch (type) {
+    case ElementType::f32:
+      return kFp32;
+    case ElementType::f16:
+      return 2;  // CUDA_R_16F
+    case ElementType::bf16:
+      return 14;  // CUDA_R_16BF
+    default:
+      throw Error("cuBLAS is not called for elements of type " + to_string(type));
+  }
+}
+
+int compute_type(const GemmProblem& problem) {
+  constexpr int kInFp32 = 68;  // CUBLAS_COMPUTE_32F
+  constexpr int kInTf32 = 77;  // CUBLAS_COMPUTE_32F_FAST_TF32
+  return problem.math == Math::tf32 && problem.types == GemmTypes() ? kInTf32 : kInFp32;
 }
 
 // The machine may lack cublasLt.h, so the few functions are declared here.
@@ -74,16 +93,14 @@ struct CublasLt::Api {
 
   [[nodiscard]] Descriptor operation(const GemmProblem& problem) const {
     void* made = nullptr;
-    check_cublas(create_operation(
-                     &made, problem.math == Math::tf32 ? kComputeInTf32 : kComputeInFp32, kFp32),
-                 "cublasLtMatmulDescCreate");
+    check_cublas(create_operation(&made, compute_type(problem), kFp32), "cublasLtMatmulDescCreate");
     Descriptor result(made, destroy_operation);
     const auto transpose = [&](int which, Transpose op) {
       const int operation = op == Transpose::transposed ? 1 : 0;
       check_cublas(set_operation(made, which, &operation, sizeof operation),
                    "cublasLtMatmulDescSetAttribute");
     };
-    // As in Cublas::sgemm, the first operand is B.
+    // As in Cublas::gemm, the first operand is B.
     transpose(kTransposeA, problem.op_b);
     transpose(kTransposeB, problem.op_a);
     return result;
@@ -91,9 +108,9 @@ struct CublasLt::Api {
 
   // A row-major matrix, which is a column-major one transposed.
   [[nodiscard]] Descriptor layout(std::int64_t rows, std::int64_t columns, const Operand& matrix,
-                                  std::int64_t batch) const {
+                                  ElementType type, std::int64_t batch) const {
     void* made = nullptr;
-    check_cublas(create_layout(&made, kFp32, static_cast<std::uint64_t>(columns),
+    check_cublas(create_layout(&made, library_type(type), static_cast<std::uint64_t>(columns),
                                static_cast<std::uint64_t>(rows), matrix.row_stride),
                  "cublasLtMatrixLayoutCreate");
     Descriptor result(made, destroy_layout);
@@ -173,16 +190,17 @@ const CublasLt::Product& CublasLt::product(const GemmProblem& problem, const Ope
                                            const Operand& b, const Operand& c) {
   if (last_ && last_->is(problem, a, b, c)) return *last_;
   const auto layout = [&](Transpose op, std::int64_t rows, std::int64_t columns,
-                          const Operand& matrix) {
+                          const Operand& matrix, ElementType type) {
     if (op == Transpose::transposed) std::swap(rows, columns);
-    return api_->layout(rows, columns, matrix, problem.batch);
+    return api_->layout(rows, columns, matrix, type, problem.batch);
   };
+  const GemmTypes& types = problem.types;
   Product made{.problem = problem,
                .strides = Product::strides_of(a, b, c),
                .operation = api_->operation(problem),
-               .layout_a = layout(problem.op_a, problem.m, problem.k, a),
-               .layout_b = layout(problem.op_b, problem.k, problem.n, b),
-               .layout_c = layout(Transpose::none, problem.m, problem.n, c),
+               .layout_a = layout(problem.op_a, problem.m, problem.k, a, types.a),
+               .layout_b = layout(problem.op_b, problem.k, problem.n, b, types.b),
+               .layout_c = layout(Transpose::none, problem.m, problem.n, c, types.c),
                .candidates = std::vector<Api::Candidate>(kMostCandidates)};
   const Descriptor preference = api_->preference(workspace_.size());
   int found = 0;

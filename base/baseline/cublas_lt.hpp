@@ -16,6 +16,11 @@ namespace autotune::gpu {
 // Throws Error for a status other than success.
 void check_cublas(int status, const char* call);
 
+// The libraries' numbers: cudaDataType_t and cublasComputeType_t. Throws Error for a type that
+// kernels are not compared in.
+[[nodiscard]] int library_type(ElementType type);
+[[nodiscard]] int compute_type(const GemmProblem& problem);
+
 // Belongs to the cuBLAS that it was made from, which outlives it.
 class CublasLt {
  public:

@@ -82,7 +82,7 @@ AUTOTUNE_JSON(LaunchGeometry::Preparation::Share, blocks, bytes)
 AUTOTUNE_JSON(LaunchGeometry::Preparation, blocks, threads, dynamic_shared_bytes, shares)
 AUTOTUNE_JSON(LaunchGeometry, grid, block, dynamic_shared_bytes, workspace_bytes_per_block,
               workspace_bytes_shared, preparation, resident_blocks_per_sm, blocks_per_cluster,
-              raster, waits_for_launch_before, tensor_boxes)
+              raster, waits_for_launch_before, tensor_boxes, map_swizzle)
 AUTOTUNE_JSON(Measurement, samples_us, median_us, spread_us, launches_per_sample, screened_out,
               sm_clock_mhz, throttle_reasons)
 AUTOTUNE_JSON(Verification, integers_exact, max_error_ratio, error_bound, frobenius_error)

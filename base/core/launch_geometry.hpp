@@ -56,6 +56,8 @@ struct LaunchGeometry {
   using Box = std::array<std::int64_t, 2>;
   static constexpr std::size_t kMaxTensors = 8;
   std::array<Box, kMaxTensors> tensor_boxes = {};
+  // The bytes of a box's row, 0 or 128, within which the copies swizzle vectors of 16 bytes.
+  std::int64_t map_swizzle = 0;
 
   // Sets the grid to `blocks_each` blocks for each of `products` products: all along x if so many
   // fit there, otherwise whole products along x and as many rows of them as are needed along y.

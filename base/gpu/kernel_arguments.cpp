@@ -27,7 +27,8 @@ CUtensorMapDataType map_type(ElementType type) {
 // beyond the tensor give zeros. The map of a batch has its matrices as a third extent; it has one
 // where they are all the same.
 void encode(const Driver& driver, CUtensorMap* map, const TensorDesc& tensor,
-            const LaunchValues::Tensor& placed, const LaunchGeometry::Box& box) {
+            const LaunchValues::Tensor& placed, const LaunchGeometry::Box& box,
+            std::int64_t swizzle) {
   const bool is_shared = placed.matrix_stride == 0;
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(tensor.columns),
                                 static_cast<cuuint64_t>(tensor.rows),
@@ -44,8 +45,8 @@ void encode(const Driver& driver, CUtensorMap* map, const TensorDesc& tensor,
                    map, map_type(tensor.type), tensor.matrices > 1 ? 3 : 2,
                    reinterpret_cast<void*>(placed.address),  // NOLINT: the driver's address type
                    extents, strides, box_extents, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                   CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                   swizzle == 0 ? CU_TENSOR_MAP_SWIZZLE_NONE : CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                "cuTensorMapEncodeTiled");
 }
 
@@ -65,7 +66,7 @@ KernelArguments::KernelArguments(const Driver& driver, const ArgumentLayout& lay
     // A kernel that was compiled for tensors at any address does not read its maps.
     if (geometry.needs_map(tensor)) {
       encode(driver, reinterpret_cast<CUtensorMap*>(map), tensors[tensor], values.tensors[tensor],
-             geometry.tensor_boxes[tensor]);
+             geometry.tensor_boxes[tensor], geometry.map_swizzle);
     } else {
       *map = {};
     }

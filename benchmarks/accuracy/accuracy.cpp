@@ -133,8 +133,8 @@ class OnDevice {
   }
 
   [[nodiscard]] std::vector<float> of_cublas() const {
-    machine_.cublas.sgemm(problem_, 1, {a_.address(), problem_.lda()},
-                          {b_.address(), problem_.ldb()}, 0, {c_.address(), problem_.ldc()});
+    machine_.cublas.gemm(problem_, 1, {a_.address(), problem_.lda()},
+                         {b_.address(), problem_.ldb()}, 0, {c_.address(), problem_.ldc()});
     return result();
   }
   [[nodiscard]] std::vector<float> of_kernel(const KernelTemplate& kernel,

@@ -160,7 +160,7 @@ class Comparison {
     for (int number = 0; number < algorithms; ++number) {
       const auto product = [this, problem, matrices, number](const Operands& o, int copy) {
         const auto& [a, b, c] = matrices(o, copy);
-        machine_.cublas.sgemm(problem, 1, a, b, 0, c, number);
+        machine_.cublas.gemm(problem, 1, a, b, 0, c, number);
       };
       Contender& made =
           result.try_emplace(number, machine_, operands, rotated, product).first->second;

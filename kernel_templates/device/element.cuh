@@ -5,6 +5,8 @@
 // where alpha and beta are passed as addresses.
 #pragma once
 
+#include "sixteen_bits.cuh"
+
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
 #endif
@@ -47,6 +49,24 @@ __device__ __forceinline__ Accumulator value_of(Scalar scalar) {
 }
 #endif
 
+// An element as the sums have it, and a sum as an element.
+template <typename T>
+__device__ __forceinline__ Accumulator to_accumulator(T element) {
+  return to_float(element);
+}
+template <>
+__device__ __forceinline__ Accumulator to_accumulator<Accumulator>(Accumulator element) {
+  return element;
+}
+template <typename T>
+__device__ __forceinline__ T to_element(Accumulator value) {
+  return from_float<T>(value);
+}
+template <>
+__device__ __forceinline__ Accumulator to_element<Accumulator>(Accumulator value) {
+  return value;
+}
+
 // Returns a * b + sum, rounded once. Another accumulator needs an overload here.
 __device__ __forceinline__ float multiply_add(float a, float b, float sum) {
   return fmaf(a, b, sum);
@@ -64,7 +84,9 @@ __device__ __forceinline__ Accumulator scaled_result(Accumulator product, Accumu
 // Stores one result: *to = product + beta * *to, where `product` is alpha times the sum.
 // With beta == 0 the previous value of C is not read, so that NaN in it does no harm.
 __device__ __forceinline__ void store_result(ElementC* to, Accumulator product, Accumulator beta) {
-  *to = beta == Accumulator(0) ? product : multiply_add(beta, *to, product);
+  const Accumulator result =
+      beta == Accumulator(0) ? product : multiply_add(beta, to_accumulator(*to), product);
+  *to = to_element<ElementC>(result);
 }
 
 }  // namespace autotune_device

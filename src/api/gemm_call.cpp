@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
 
-bool is_computed(const GemmTypes& types) {
-  return types == GemmTypes();
-}
-
 // Throws UsageError with a text, or returns false.
 template <typename... Values>
 bool wrong(OnFault on_fault, fmt::format_string<Values...> text, Values&&... values) {
@@ -36,9 +32,11 @@ bool has_right_types(const GemmTypes& types, OnFault on_fault) {
     return wrong(on_fault, "types: {} must be the number of a type, from 0 to {}",
                  static_cast<int>(type), kElementTypes.size() - 1);
   }
-  if (is_computed(types)) return true;
+  if (are_computed(types)) return true;
   const std::string text = on_fault == OnFault::throws ? to_string(types) : "";
-  return wrong(on_fault, "types: '{}' must be f32, the default: no kernel computes others", text);
+  return wrong(
+      on_fault,
+      "types: no kernel computes '{}': use f32, the default, bf16, f16, bf16-f32 or f16-f32", text);
 }
 
 bool is_right_problem(const GemmProblem& problem, OnFault on_fault) {
@@ -346,7 +344,7 @@ bool is_right(const GemmCall& call, const GemmProblem& problem, const GemmArgume
                         arguments.d.data != nullptr;
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
                        static_cast<unsigned>(problem.order) |
-                       (is_computed(problem.types) && types == problem.types ? 0U : 2U) |
+                       (are_computed(problem.types) && types == problem.types ? 0U : 2U) |
                        (has_more ? 2U : 0U);
   if (!is_plain(call, choices) && !is_right_at_length(call, problem, arguments, on_fault))
     return false;

@@ -11,6 +11,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/options/option_values.hpp"
+#include "core/element_type.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -110,6 +111,13 @@ std::optional<Math> parse_math(const std::string& text) {
   return math_from_string(text);
 }
 
+std::optional<ElementType> parse_type(const std::string& text) {
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16}) {
+    if (text == to_string(type)) return type;
+  }
+  return std::nullopt;
+}
+
 bool same_size(const Problem& a, const Problem& b) {
   return std::ranges::all_of(std::array{"m", "n", "k"},
                              [&](const char* name) { return a.size(name) == b.size(name); });
@@ -142,10 +150,28 @@ std::vector<Math> GemmOptions::maths() const {
   return all;
 }
 
+GemmTypes GemmOptions::types() const {
+  const ElementType operands = type.value_or(ElementType::f32);
+  const GemmTypes types{.a = operands, .b = operands, .c = out_type.value_or(operands)};
+  if (!are_computed(types)) {
+    throw UsageError(
+        fmt::format("--out-type: no kernel computes {} of operands of {}: use {}",
+                    to_string(types.c), to_string(operands),
+                    operands == ElementType::f32 ? "--out-type f32" : "the same type or f32"));
+  }
+  if (types != GemmTypes() && math && *math != Math::strict) {
+    throw UsageError(
+        fmt::format("--math {} is for operands of f32: products of {} have sums of f32",
+                    to_string(*math), to_string(operands)));
+  }
+  return types;
+}
+
 Problem GemmOptions::in_layout(const Problem& size, std::string_view in) const {
   if (!if_gemm(size)) return size;
   GemmProblem problem = gemm_problem(size);
   problem.math = arithmetic();
+  problem.types = types();
   problem.batch = batch.value_or(1);
   set_layout(problem, std::string(in));
   check_operands(problem);
@@ -170,7 +196,7 @@ Problem GemmOptions::one_problem() const {
 }
 
 bool GemmOptions::choose_problems() const {
-  return !sizes.empty() || layout || batch || math;
+  return !sizes.empty() || layout || type || out_type || batch || math;
 }
 
 bool GemmOptions::selects(const Problem& problem) const {
@@ -182,6 +208,7 @@ bool GemmOptions::selects(const Problem& problem) const {
   };
   return (sizes.empty() || std::ranges::any_of(sizes, is_size)) &&
          (!layout || *layout == layout_text(*gemm)) && (!batch || *batch == gemm->batch) &&
+         (!type || *type == gemm->types.a) && (!out_type || *out_type == gemm->types.c) &&
          (!math || *math == gemm->math);
 }
 

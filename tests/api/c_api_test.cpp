@@ -90,8 +90,9 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) { return c.call.b.type = AUTOTUNE_BF16, c.gemm(); }},
     {"type of C: 255 must be the number of a type, from 0 to 4", AUTOTUNE_USAGE,
      [](Caller& c) { return c.call.c.type = -1, c.gemm(); }},
-    {"types: 'f32-f32-f64-f32' must be f32, the default: no kernel computes others", AUTOTUNE_USAGE,
-     [](Caller& c) { return c.problem.type_c = AUTOTUNE_F64, c.gemm(); }},
+    {"types: no kernel computes 'f32-f32-f64-f32': use f32, the default, bf16, f16, bf16-f32 or "
+     "f16-f32",
+     AUTOTUNE_USAGE, [](Caller& c) { return c.problem.type_c = AUTOTUNE_F64, c.gemm(); }},
     {"the workspace of 8 bytes is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return c.call.workspace_bytes = 8, c.gemm(); }},
     {"workspace_not_zeroed is 2: it must be 0 or 1", AUTOTUNE_USAGE,

@@ -35,11 +35,15 @@ const Call kWrongCalls[] = {
      .problem = {.m = 2, .n = 3, .k = 4, .math = static_cast<Math>(9)}},
     {.message = "order is 255: it must be 0 or 1",
      .problem = {.m = 2, .n = 3, .k = 4, .order = static_cast<Order>(255)}},
-    {.message = "types: 'f32-bf16' must be f32, the default: no kernel computes others",
+    {.message =
+         "types: no kernel computes 'f32-bf16': use f32, the default, bf16, f16, bf16-f32 or "
+         "f16-f32",
      .problem = {.m = 2, .n = 3, .k = 4, .types = {.c = ElementType::bf16}}},
     {.message = "types: 9 must be the number of a type, from 0 to 4",
      .problem = {.m = 2, .n = 3, .k = 4, .types = {.b = static_cast<ElementType>(9)}}},
-    {.message = "types: 'f32-f32-f32-f64' must be f32, the default: no kernel computes others",
+    {.message = "types: no kernel computes 'f32-f32-f32-f64': use f32, the default, bf16, f16, "
+                "bf16-f32 or "
+                "f16-f32",
      .problem = {.m = 2, .n = 3, .k = 4, .types = {.accumulate = ElementType::f64}}},
     {.message = "lda is 3: rows of 4 elements need 4 at least", .lda = 3},
     {.message = "ldb is 2: rows of 3 elements need 3 at least", .ldb = 2},

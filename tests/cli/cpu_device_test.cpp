@@ -111,6 +111,24 @@ TEST_SUITE("program on the CPU device") {
     CHECK(has(stored["results"][0]["note"], " blocks"));
   }
 
+  TEST_CASE("run verifies products of 16-bit elements, which are rounded once") {
+    const std::pair<std::vector<std::string>, const char*> types[] = {
+        {{"--type", "bf16"}, "bf16"},
+        {{"--type", "f16"}, "f16"},
+        {{"--type", "bf16", "--out-type", "f32"}, "bf16-f32"}};
+    for (const auto& [options, name] : types) {
+      CAPTURE(name);
+      std::vector<std::string> arguments = {"run",     "--device", "cpu",
+                                            "--sizes", "70x33x51", "--json"};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      const json result = parsed(program(arguments))["results"][0];
+      CHECK(result["type"] == name);
+      CHECK(result["status"] == "ok");
+      CHECK(result["integers_exact"] == true);
+      CHECK(result["max_error_ratio"] > 0.5);
+    }
+  }
+
   TEST_CASE("run verifies and times a configuration in every layout") {
     const Program program;
     for (const char* layout : {"NN", "NT", "TN", "TT"}) {

@@ -156,7 +156,8 @@ TEST_SUITE("KernelTemplate") {
       const bool for_any_size = kernel.supports(GemmProblem{.m = 64, .n = 64, .k = 64});
       CHECK(computes(kernel, typed("gemm", "f32")) == for_any_size);
       CHECK_FALSE(computes(kernel, typed("gemm", "f64")));
-      CHECK_FALSE(computes(kernel, typed("gemm", "bf16")));
+      CHECK_FALSE(computes(kernel, typed("gemm", "bf16-f16")));
+      CHECK_FALSE(computes(kernel, typed("gemm", "f32-bf16")));
       CHECK_FALSE(computes(kernel, typed("other", "f32")));
     }
   }

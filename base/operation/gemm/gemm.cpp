@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "autotune/error.hpp"
 
 #include "core/embedded_file.hpp"
@@ -63,35 +65,66 @@ std::vector<std::string> code_macros(const Problem& problem) {
   // Without the macros the code and its options are those for one product.
   if (gemm.batch > 1) macros.emplace_back("BATCHED=1");
   if (gemm.math == Math::tf32) macros.emplace_back("MATH_TF32=1");
+  if (gemm.types != GemmTypes()) {
+    const auto element = [&](const char* name, ElementType type) {
+      macros.push_back(fmt::format("ELEMENT_{}={}", name, info(type).cuda_name));
+    };
+    element("A", gemm.types.a);
+    element("B", gemm.types.b);
+    element("C", gemm.types.c);
+    element("ACC", gemm.types.accumulate);
+  }
   return macros;
 }
 
-// A bound of the sums' error in units of the output: the sums are rounded once more to a coarser
-// type, and their own errors are then a part of its unit.
-double in_units_of_output(double bound, const GemmTypes& types) {
-  const double unit = info(types.c).unit_roundoff;
-  const double sums = info(types.accumulate).unit_roundoff;
-  return unit == sums ? bound : 1 + bound * sums / unit;
+bool is_16_bit(ElementType type) {
+  return type == ElementType::bf16 || type == ElementType::f16;
 }
 
-// The lesser of two bounds: one holds for every order of summation, and random rounding errors stay
-// within the other almost certainly. Both allow for the store and at least one more rounding.
-// Linear data is all of one sign, so its sums are rounded in one direction again and again; only
-// the first bound holds for it.
+// The error of a sum, in units of FP32's roundoff and relative to the sum of the terms' absolute
+// values: the lesser of two bounds. One holds for every order of summation, and random rounding
+// errors stay within the other almost certainly. Both allow for the store and at least one more
+// rounding. Linear data is all of one sign, so its sums are rounded in one direction again and
+// again; only the first bound holds for it.
 //
 // TF32 operands have relative errors of at most 2^-11, two of which add up in a product: 2^14 units
 // of 2^-24. The errors of random operands cancel out: eight standard deviations of their sum are
-// less than 2^17 / sqrt(K).
-double error_bound(const Problem& problem, InputData input) {
-  const auto terms = static_cast<double>(problem.size("k"));
-  const GemmProblem gemm = gemm_problem(problem);
-  const bool is_tf32 = gemm.math == Math::tf32;
-  const double operands = is_tf32 ? 0x1p14 : 0;
-  const double any_order = terms + 3 + operands;
-  if (input == InputData::linear) return in_units_of_output(any_order, gemm.types);
+// less than 2^17 / sqrt(K). Products of 16-bit operands are exact, but tensor cores cut sums off
+// where FP32 rounds: a step's error is up to twice as large.
+double sum_bound(const GemmProblem& gemm, InputData input) {
+  const auto terms = static_cast<double>(gemm.k);
+  const bool is_tf32 = gemm.math == Math::tf32 && !is_16_bit(gemm.types.a);
+  const double a_step = is_16_bit(gemm.types.a) ? 2 : 1;
+  const double any_order = a_step * terms + 3 + (is_tf32 ? 0x1p14 : 0);
+  if (input == InputData::linear) return any_order;
   const double random_operands = is_tf32 ? 0x1p17 / std::sqrt(terms) : 0;
-  const double random = 4 + 4 * std::sqrt(terms) + random_operands;
-  return in_units_of_output(std::min(any_order, random), gemm.types);
+  return std::min(any_order, 4 + 4 * a_step * std::sqrt(terms) + random_operands);
+}
+
+// FP32's roundoff in units of C's.
+double sum_unit(const GemmTypes& types) {
+  return info(types.accumulate).unit_roundoff / info(types.c).unit_roundoff;
+}
+
+// The bound for random data in 2^-30 of the units of C, where C has 16 bits; otherwise 0. The
+// reference adds so much of the terms' absolute values to the result's own magnitude, which the
+// last rounding is relative to: where terms cancel out, that is much less.
+std::int64_t sum_units(const GemmProblem& gemm) {
+  if (!is_16_bit(gemm.types.c)) return 0;
+  const double bound = sum_bound(gemm, InputData::uniform) * sum_unit(gemm.types);
+  return static_cast<std::int64_t>(std::ceil(0x1p30 * bound));
+}
+
+// In units of C's type, relative to the magnitudes that the reference has.
+double error_bound(const Problem& problem, InputData input) {
+  const GemmProblem gemm = gemm_problem(problem);
+  const double sums = sum_bound(gemm, input);
+  const double unit = sum_unit(gemm.types);
+  if (unit == 1) return sums;
+  if (sum_units(gemm) == 0) return 1 + sums * unit;
+  // Linear data has sums as large as their magnitudes, so that the whole error is relative to them.
+  constexpr double kOneRounding = 1.01;  // of a result with an error
+  return kOneRounding * (input == InputData::linear ? 1 + sums * unit : 1);
 }
 
 std::vector<std::int64_t> reference_numbers(const Problem& problem) {
@@ -105,7 +138,8 @@ std::vector<std::int64_t> reference_numbers(const Problem& problem) {
           a_as_is ? 1 : gemm.lda(),
           b_as_is ? gemm.ldb() : 1,
           b_as_is ? 1 : gemm.ldb(),
-          gemm.batch};
+          gemm.batch,
+          sum_units(gemm)};
 }
 
 std::int64_t reference_blocks(const Problem& problem) {
@@ -134,6 +168,13 @@ const Operation& gemm_operation() {
       .reference_numbers = reference_numbers,
       .reference_blocks = reference_blocks};
   return operation;
+}
+
+bool are_computed(const GemmTypes& types) {
+  if (types == GemmTypes()) return true;
+  return is_16_bit(types.a) && types.b == types.a &&
+         (types.c == types.a || types.c == ElementType::f32) &&
+         types.accumulate == ElementType::f32;
 }
 
 // The last size, of a problem that has one more than a product.

@@ -27,6 +27,10 @@ inline constexpr std::uint8_t kGemmC = 2;
 
 [[nodiscard]] const Operation& gemm_operation();
 
+// Returns whether kernels of these element types exist: FP32 alone; or operands of BF16 or FP16,
+// results of the same type or FP32, and sums in FP32.
+[[nodiscard]] bool are_computed(const GemmTypes& types);
+
 // 2 m n k batch / t in GFLOP/s.
 [[nodiscard]] inline double gflops(const GemmProblem& problem, double time_us) {
   return gflops(Work{.operations = problem.operations()}, time_us);

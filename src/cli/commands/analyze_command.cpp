@@ -180,8 +180,8 @@ void add_analyze_command(CommandLine& line) {
   auto [command, options] = add_command(
       line, "analyze", "Print the resources of a configuration; needs no GPU", run_analyze);
   add_options(command, options,
-              {"--template", "--config", "--arch", "--layout", "--math", "--db", "--no-shipped",
-               "--wide", "--json"});
+              {"--template", "--config", "--arch", "--layout", "--type", "--out-type", "--math",
+               "--db", "--no-shipped", "--wide", "--json"});
   add_options(command, options,
               {{"--tile-width", "The tile width, e.g. 16"},
                {"--results-per-thread", "Results of one thread, e.g. 4 or 2x2 (default 1)"},

@@ -287,8 +287,8 @@ void add_bench_command(CommandLine& line) {
       line, "bench", "Compare the best known configurations with cuBLAS or others", run_bench);
   BenchOptions& all = options;
   add_options(command, options,
-              {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
-               "--db", "--no-shipped", "--progress", "--wide", "--json"});
+              {"--sizes", "--layout", "--type", "--out-type", "--batch", "--math", "--device",
+               "--template", "--config", "--db", "--no-shipped", "--progress", "--wide", "--json"});
   require_sizes(command, options);
   add_text_option(command, "--against", "OTHER",
                   "cublas, a template's best, or a configuration: [TEMPLATE:]NAME=VALUE,...",

@@ -99,6 +99,8 @@ void add_choice(CLI::App& command, DbOptions& options) {
   add_options(command, options,
               {{"--sizes", "Only the trials of these sizes"},
                {"--layout", "Only those in this layout"},
+               {"--type", "Only those of operands of this type"},
+               {"--out-type", "Only those with results of this type"},
                {"--batch", "Only those of batches of N products (1: of single ones)"},
                {"--math", "Only those of this arithmetic"},
                {"--device", "Only the trials of the device of this name"}});
@@ -126,6 +128,8 @@ void add_top_options(CLI::App& command, DbOptions& options) {
       {{"--device", "Only the trials of the device of this name"},
        {"--sizes", "Sizes N or MxNxK, separated by commas, or @FILE (default: all)"},
        {"--layout", "Only trials in this layout (default NN, without --sizes: all)"},
+       {"--type", "Only trials of operands of this type (default f32, without --sizes: all)"},
+       {"--out-type", "Only trials with results of this type"},
        {"--batch", "Only trials of batches of N products (default 1, without --sizes: all)"},
        {"--math", "Only trials of this arithmetic (default strict, without --sizes: all)"},
        "--wide",

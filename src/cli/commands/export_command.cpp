@@ -150,8 +150,8 @@ void add_export_command(CommandLine& line) {
                     /*to_standard_output=*/false, options.bundle);
   add_options(command, options, {"--sizes", {"--device", kDeviceNameHelp}});
   add_options(command, options,
-              {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--jobs",
-               "--db", "--no-shipped", "--progress"});
+              {"--layout", "--type", "--out-type", "--batch", "--math", "--arch", "--template",
+               "--config", "--jobs", "--db", "--no-shipped", "--progress"});
   require_sizes(command, options);
   add_output_option(command, "--output", "FOLDER", "The folder to write source to",
                     /*to_standard_output=*/false, options.output);

@@ -351,8 +351,8 @@ void add_query_command(CommandLine& line) {
       {{"--device", kDeviceNameHelp},
        {"--sizes", "Sizes N or MxNxK, separated by commas, or @FILE (default: all known)"}});
   add_options(command, options,
-              {"--layout", "--batch", "--math", "--max-error", "--db", "--no-shipped", "--wide",
-               "--json", "--csv"});
+              {"--layout", "--type", "--out-type", "--batch", "--math", "--max-error", "--db",
+               "--no-shipped", "--wide", "--json", "--csv"});
   add_number_option(command, "--top", 1000,
                     "The N fastest trials of each size, from the database only", options.top);
   command.add_flag("--exact", options.exact, "Only what was tuned for exactly these sizes");

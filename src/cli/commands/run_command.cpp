@@ -110,9 +110,10 @@ int run_run(const Options& options) {
 
 void add_run_command(CommandLine& line) {
   auto [command, options] = add_command(line, "run", "Verify and time one configuration", run_run);
-  add_options(command, options,
-              {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
-               "--db", "--no-shipped", "--progress", "--wide", "--json", "--csv"});
+  add_options(
+      command, options,
+      {"--sizes", "--layout", "--type", "--out-type", "--batch", "--math", "--device", "--template",
+       "--config", "--db", "--no-shipped", "--progress", "--wide", "--json", "--csv"});
   require_sizes(command, options);
   command.footer(
       "autotune run --sizes 2048\n"

@@ -214,8 +214,8 @@ void add_show_command(CommandLine& line) {
       line, "show", "Show a configuration's launch, source, PTX or compiler log", run_show);
   add_options(command, options, {{"--sizes", kOneSizeHelp}, {"--device", kDeviceNameHelp}});
   add_options(command, options,
-              {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--db",
-               "--no-shipped"});
+              {"--layout", "--type", "--out-type", "--batch", "--math", "--arch", "--template",
+               "--config", "--db", "--no-shipped"});
   require_sizes(command, options);
   command.add_flag("--source", options.source, "Print the kernel's source");
   command.add_flag("--ptx", options.ptx, "Print its PTX");

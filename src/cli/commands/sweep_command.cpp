@@ -267,8 +267,8 @@ void add_sweep_command(CommandLine& line) {
                {"--unroll", "Unroll factors of the inner loop (default full)"},
                {"--only", "With --kernel: the values to time, e.g. TILE=16,TILE=32"}});
   add_options(command, options,
-              {"--layout", "--batch", "--math", "--init", "--launches", "--no-shipped",
-               "--progress", "--json", "--csv"});
+              {"--layout", "--type", "--out-type", "--batch", "--math", "--init", "--launches",
+               "--no-shipped", "--progress", "--json", "--csv"});
   if (options.sizes.empty()) require_sizes(command, options);
   command.footer("autotune sweep\nautotune sweep --sizes 1024 --template gemm_simt");
 }

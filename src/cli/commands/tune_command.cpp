@@ -272,12 +272,13 @@ void add_tune_command(CommandLine& line) {
        {"--template",
         "The templates to search, separated by commas (default: all that the device can run)"},
        {"--strategy", strategies}});
-  add_options(
-      command, options,
-      {"--layout", "--batch", "--math",       "--max-error", "--tile-width", "--results-per-thread",
-       "--unroll", "--only",  "--shard",      "--budget",    "--trials",     "--until",
-       "--seed",   "--db",    "--no-shipped", "--jobs",      "--compare",    "--progress",
-       "--wide",   "--json",  "--csv"});
+  add_options(command, options,
+              {"--layout",     "--type",      "--out-type",   "--batch",
+               "--math",       "--max-error", "--tile-width", "--results-per-thread",
+               "--unroll",     "--only",      "--shard",      "--budget",
+               "--trials",     "--until",     "--seed",       "--db",
+               "--no-shipped", "--jobs",      "--compare",    "--progress",
+               "--wide",       "--json",      "--csv"});
   require_sizes(command, options);
   command.footer(
       "autotune --sizes 1024,2048,3200\n"

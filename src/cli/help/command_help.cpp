@@ -24,8 +24,8 @@ constexpr const char* kOwnGroup = "Options";
 const std::vector<GroupNames>& option_groups() {
   static const std::vector<GroupNames> groups = {
       {"Problem",
-       {"--sizes", "--layout", "--batch", "--math", "--max-error", "--kernel", "--size",
-        "--include-folder"}},
+       {"--sizes", "--layout", "--type", "--out-type", "--batch", "--math", "--max-error",
+        "--kernel", "--size", "--include-folder"}},
       {"Device", {"--device", "--arch", "--limit"}},
       {"Kernels",
        {"--template", "--config", "--tile-width", "--results-per-thread", "--unroll", "--only",

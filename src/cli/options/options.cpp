@@ -187,6 +187,10 @@ constexpr Declaration kDeclarations[] = {
      "include", accept},
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
      "NN, NT, TN or TT", "TN", store<parse_layout, &Options::layout>},
+    {"--type", "f32|bf16|f16", "Elements of A and B, and of C unless --out-type says otherwise",
+     "f32, bf16 or f16", "bf16", store<parse_type, &Options::type>},
+    {"--out-type", "f32|bf16|f16", "Elements of C (default: those of A and B); sums are of FP32",
+     "f32, bf16 or f16", "f32", store<parse_type, &Options::out_type>},
     {"--batch", "N", "Products of each size that one launch computes (default 1)", kWholeNumber,
      "64", store<number, &Options::batch>},
     {"--math", "strict|emulated|tf32",
@@ -264,9 +268,10 @@ const Declaration* find_declaration(std::string_view name) {
 }
 
 // They say which products of matrices are meant, and which of the templates for them.
-constexpr std::string_view kOfProducts[] = {"--sizes",  "--layout",     "--batch",
-                                            "--math",   "--tile-width", "--results-per-thread",
-                                            "--unroll", "--compare"};
+constexpr std::string_view kOfProducts[] = {
+    "--sizes",  "--layout", "--type",       "--out-type",
+    "--batch",  "--math",   "--tile-width", "--results-per-thread",
+    "--unroll", "--compare"};
 constexpr std::string_view kRepeatable[] = {"--size", "--include-folder"};
 
 void store_text(const Declaration& option, Options& options, const std::string& text) {

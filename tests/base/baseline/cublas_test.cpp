@@ -86,7 +86,7 @@ struct Operands {
   // C after the product.
   std::vector<float> computed(FakeCublas& cublas, int algorithm) {
     Matrices result = c;
-    cublas->sgemm(problem, 2, a.operand(), b.operand(), 3, result.operand(), algorithm);
+    cublas->gemm(problem, 2, a.operand(), b.operand(), 3, result.operand(), algorithm);
     return result.values;
   }
 

@@ -153,6 +153,29 @@ TEST_SUITE("GEMM operation") {
     CHECK(bound(10'000, InputData::linear) == 16384 + 10'003);
   }
 
+  TEST_CASE(
+      "results of 16 bits may be wrong by a rounding of their own and by their sums' errors") {
+    GemmProblem product{.m = 1, .n = 1, .k = 10'000};
+    product.types = types_from_string("bf16");
+    CHECK(gemm().error_bound(product, InputData::uniform) == 1.01);
+    // 804 units of FP32 are as many 65536ths of BF16's.
+    CHECK(gemm().reference_numbers(product).back() == 804 << 14);
+    CHECK(gemm().error_bound(product, InputData::linear) ==
+          doctest::Approx(1.01 * (1 + 20'003 / 65'536.0)));
+    product.types = types_from_string("f16-f32");
+    CHECK(gemm().error_bound(product, InputData::uniform) == 804);
+    CHECK(gemm().reference_numbers(product).back() == 0);
+  }
+
+  TEST_CASE("code depends on the types of the elements") {
+    using Macros = std::vector<std::string>;
+    GemmProblem product{.m = 1, .n = 2, .k = 3};
+    product.types = types_from_string("bf16-f32");
+    CHECK(gemm().code_macros(product) ==
+          Macros{"TRANSPOSE_A=0", "TRANSPOSE_B=0", "ELEMENT_A=__nv_bfloat16",
+                 "ELEMENT_B=__nv_bfloat16", "ELEMENT_C=float", "ELEMENT_ACC=float"});
+  }
+
   TEST_CASE("code depends on the layout, and on whether TF32 is accurate enough") {
     using Macros = std::vector<std::string>;
     CHECK(gemm().code_macros(GemmProblem{.m = 1, .n = 2, .k = 3, .math = Math::tf32}) ==
@@ -170,10 +193,10 @@ TEST_SUITE("GEMM operation") {
 
   TEST_CASE("the reference is told sizes and strides, and has a block a tile") {
     using Numbers = std::vector<std::int64_t>;
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NN")) == Numbers{2, 3, 5, 5, 1, 3, 1, 1});
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NT")) == Numbers{2, 3, 5, 5, 1, 1, 5, 1});
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TN")) == Numbers{2, 3, 5, 1, 2, 3, 1, 1});
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TT")) == Numbers{2, 3, 5, 1, 2, 1, 5, 1});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NN")) == Numbers{2, 3, 5, 5, 1, 3, 1, 1, 0});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NT")) == Numbers{2, 3, 5, 5, 1, 1, 5, 1, 0});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TN")) == Numbers{2, 3, 5, 1, 2, 3, 1, 1, 0});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TT")) == Numbers{2, 3, 5, 1, 2, 1, 5, 1, 0});
     CHECK(gemm().reference_blocks(problem(64, 64, 1)) == 1);
     CHECK(gemm().reference_blocks(problem(65, 129, 1)) == 6);
     CHECK(gemm().reference_source.find("reference_integers") != std::string_view::npos);

@@ -230,7 +230,7 @@ TEST_SUITE("VerificationKernels") {
       const std::vector<float> b_data = integers(kBatch * kK * kN, 2);
       const Operation gemm = gemm_operation();
       const std::vector<std::int64_t> numbers = gemm.reference_numbers(problem);
-      REQUIRE(numbers.size() == 8);
+      REQUIRE(numbers.size() == 9);
       const std::int64_t a_row = numbers[3];
       const std::int64_t a_column = numbers[4];
       const std::int64_t b_row = numbers[5];
@@ -238,7 +238,7 @@ TEST_SUITE("VerificationKernels") {
       const auto with_arguments = [&](auto kernel, auto... outputs) {
         launch(gemm.reference_blocks(problem), [&] {
           kernel(a_data.data(), b_data.data(), numbers[0], numbers[1], numbers[2], a_row, a_column,
-                 b_row, b_column, numbers[7], outputs...);
+                 b_row, b_column, numbers[7], numbers[8], outputs...);
         });
       };
 

@@ -1,9 +1,12 @@
-// The reference of matrix multiplication in FP64: sums, and the sums of absolute values that
-// rounding errors are relative to. None of a template's code is used here. Compiled behind
+// The reference of matrix multiplication in FP64: sums, and the magnitudes that rounding errors are
+// relative to. They are the sums of absolute values; of results of 16 bits they are the results'
+// own magnitudes and sum_units of the sums of absolute values, kSumUnit of them each. None of a
+// template's code is used here. Compiled behind
 // element.cuh with ELEMENT_A, ELEMENT_B and ELEMENT_C; loops are unrolled only where it pays, since
 // every start of a measuring process compiles this.
 
 constexpr int kThreads = 256;
+constexpr double kSumUnit = 0x1p-30;
 
 using Index = long long;
 
@@ -54,7 +57,7 @@ __device__ __forceinline__ void load_tile(Tile<Sum>& tile, const Element* first,
 template <typename Sum, bool kMagnitudes, typename Output>
 __device__ __forceinline__ void multiply_tile(View<ELEMENT_A> a, View<ELEMENT_B> b, Index m,
                                               Index n, Index k, Index tile, Output* sums,
-                                              float* magnitudes) {
+                                              float* magnitudes, Index sum_units) {
   __shared__ Tile<Sum> a_tile;
   __shared__ Tile<Sum> b_tile;
   const Index tiles_n = (n + kTile - 1) / kTile;
@@ -102,7 +105,11 @@ __device__ __forceinline__ void multiply_tile(View<ELEMENT_A> a, View<ELEMENT_B>
       const Index column = first_column + x + j * kSide;
       if (row >= m || column >= n) continue;
       from_double(static_cast<double>(sum[i][j]), sums[row * n + column]);
-      if (kMagnitudes) magnitudes[row * n + column] = static_cast<float>(magnitude[i][j]);
+      if (!kMagnitudes) continue;
+      const Sum result = sum_units == 0
+                             ? magnitude[i][j]
+                             : fabs(sum[i][j]) + Sum(sum_units) * kSumUnit * magnitude[i][j];
+      magnitudes[row * n + column] = static_cast<float>(result);
     }
   }
 }
@@ -111,15 +118,16 @@ __device__ __forceinline__ void multiply_tile(View<ELEMENT_A> a, View<ELEMENT_B>
 // in turn, in most launches one each.
 template <typename Sum, bool kMagnitudes, typename Output>
 __device__ __forceinline__ void multiply(View<ELEMENT_A> a, View<ELEMENT_B> b, Index m, Index n,
-                                         Index k, Index batch, Output* sums, float* magnitudes) {
+                                         Index k, Index batch, Output* sums, float* magnitudes,
+                                         Index sum_units) {
   const Index tiles = ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile);
 #pragma unroll 1
   for (Index tile = blockIdx.x; tile < tiles * batch; tile += gridDim.x) {
     const Index product = tile / tiles;
-    multiply_tile<Sum, kMagnitudes>(View<ELEMENT_A>{a.data + product * m * k, a.row, a.column},
-                                    View<ELEMENT_B>{b.data + product * k * n, b.row, b.column}, m,
-                                    n, k, tile % tiles, sums + product * m * n,
-                                    kMagnitudes ? magnitudes + product * m * n : nullptr);
+    multiply_tile<Sum, kMagnitudes>(
+        View<ELEMENT_A>{a.data + product * m * k, a.row, a.column},
+        View<ELEMENT_B>{b.data + product * k * n, b.row, b.column}, m, n, k, tile % tiles,
+        sums + product * m * n, kMagnitudes ? magnitudes + product * m * n : nullptr, sum_units);
   }
 }
 
@@ -127,15 +135,15 @@ __device__ __forceinline__ void multiply(View<ELEMENT_A> a, View<ELEMENT_B> b, I
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
     reference_integers(const ELEMENT_A* a, const ELEMENT_B* b, Index m, Index n, Index k,
                        Index a_row, Index a_column, Index b_row, Index b_column, Index batch,
-                       ELEMENT_C* values) {
+                       Index sum_units, ELEMENT_C* values) {
   multiply<float, false>(View<ELEMENT_A>{a, a_row, a_column}, View<ELEMENT_B>{b, b_row, b_column},
-                         m, n, k, batch, values, nullptr);
+                         m, n, k, batch, values, nullptr, sum_units);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
     reference_real(const ELEMENT_A* a, const ELEMENT_B* b, Index m, Index n, Index k, Index a_row,
-                   Index a_column, Index b_row, Index b_column, Index batch, double* values,
-                   float* magnitudes) {
+                   Index a_column, Index b_row, Index b_column, Index batch, Index sum_units,
+                   double* values, float* magnitudes) {
   multiply<double, true>(View<ELEMENT_A>{a, a_row, a_column}, View<ELEMENT_B>{b, b_row, b_column},
-                         m, n, k, batch, values, magnitudes);
+                         m, n, k, batch, values, magnitudes, sum_units);
 }
