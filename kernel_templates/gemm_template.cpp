@@ -51,9 +51,11 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
             return signature;
           },
       .supports =
-          [types = gemm.types, supports = std::move(gemm.supports)](const Problem& problem) {
+          [types = gemm.types, needs_alignment = gemm.needs_alignment,
+           supports = std::move(gemm.supports)](const Problem& problem) {
             const GemmProblem product = gemm_problem(problem);
-            return types(product.types) && supports(product);
+            return types(product.types) && (!needs_alignment || rows_are_aligned(product)) &&
+                   supports(product);
           },
       .default_configuration = on_problem(std::move(gemm.default_configuration)),
       .geometry =
@@ -73,6 +75,7 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .architecture_specific = gemm.architecture_specific,
       .options = std::move(gemm.options),
       .knows_alignment = gemm.knows_alignment,
+      .needs_alignment = gemm.needs_alignment,
       .launch_parameters = std::move(gemm.launch_parameters)};
   result.cost_model = [cycles = std::move(gemm.cost_model)](
                           const Configuration& configuration, const TiledLaunch& launch,

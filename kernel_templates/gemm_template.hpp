@@ -52,6 +52,7 @@ struct GemmTemplate {
   bool architecture_specific = false;
   std::function<std::vector<std::string>(const Configuration&)> options = {};
   bool knows_alignment = false;
+  bool needs_alignment = false;  // only problems whose rows_are_aligned() are supported then
   std::vector<LaunchParameter> launch_parameters = {};
 };
 

@@ -123,6 +123,8 @@ struct KernelTemplate {
   std::function<std::vector<std::string>(const Configuration&)> options = {};
   // True: its code depends on CodeTraits::aligned.
   bool knows_alignment = false;
+  // True: it computes with tensors alone for which CodeTraits::aligned holds.
+  bool needs_alignment = false;
   // Configurations that differ in these alone are compiled once, with the least of their values.
   std::vector<LaunchParameter> launch_parameters = {};
   // The configurations of the space that can compute a problem; left out: all.

@@ -31,7 +31,8 @@ bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
 
 bool can_serve(const KernelTemplate& kernel, const Configuration& configuration,
                const Problem& problem, Placement placement, const DeviceInfo& device) {
-  return fits_device(kernel, configuration, device) &&
+  return (!kernel.needs_alignment || placement == Placement::aligned) &&
+         fits_device(kernel, configuration, device) &&
          is_modest(kernel, configuration, problem, placement, device);
 }
 

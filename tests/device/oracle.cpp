@@ -24,31 +24,58 @@ __device__ float integer(long long i, unsigned salt) {
   return (float)(int)(x % 5u) - 2.0f;
 }
 
-extern "C" __global__ void fill(float* out, long long count, unsigned salt) {
-  if (thread_index() < count) out[thread_index()] = integer(thread_index(), salt);
+// Elements of a type by its number, as ElementType has it.
+__device__ float load(const void* from, int type, long long i) {
+  if (type == 0) return ((const float*)from)[i];
+  const unsigned short bits = ((const unsigned short*)from)[i];
+  if (type == 2) return __uint_as_float((unsigned)bits << 16);
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+
+__device__ void store(void* to, int type, long long i, float value) {
+  if (type == 0) {
+    ((float*)to)[i] = value;
+    return;
+  }
+  unsigned short bits;
+  if (type == 2) {
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  } else {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  }
+  ((unsigned short*)to)[i] = bits;
+}
+
+extern "C" __global__ void fill(void* out, int type, long long count, unsigned salt) {
+  if (thread_index() < count) store(out, type, thread_index(), integer(thread_index(), salt));
 }
 
 // The elements of C, without what pads its rows.
-extern "C" __global__ void place(float* c, long long m, long long n, long long ldc, unsigned salt) {
+extern "C" __global__ void place(void* c, int type, long long m, long long n, long long ldc,
+                                 unsigned salt) {
   const long long i = thread_index();
-  if (i < m * n) c[i / n * ldc + i % n] = integer(i, salt);
+  if (i < m * n) store(c, type, i / n * ldc + i % n, integer(i, salt));
 }
 
 // One element of C a thread; c holds it before and after.
-extern "C" __global__ void expect(const float* a, const float* b, float* c, long long m,
-                                  long long n, long long k, long long a_row, long long a_column,
-                                  long long b_row, long long b_column, long long ldc, float alpha,
-                                  float beta) {
+extern "C" __global__ void expect(const void* a, const void* b, void* c, int type, int type_c,
+                                  long long m, long long n, long long k, long long a_row,
+                                  long long a_column, long long b_row, long long b_column,
+                                  long long ldc, float alpha, float beta) {
   const long long i = thread_index();
   if (i >= m * n) return;
   const long long row = i / n;
   const long long column = i % n;
   double sum = 0;
   for (long long p = 0; p < k; ++p) {
-    sum += (double)a[row * a_row + p * a_column] * (double)b[p * b_row + column * b_column];
+    sum += (double)load(a, type, row * a_row + p * a_column) *
+           (double)load(b, type, p * b_row + column * b_column);
   }
-  float* const out = c + row * ldc + column;
-  *out = beta == 0 ? alpha * (float)sum : fmaf(beta, *out, alpha * (float)sum);
+  const long long at = row * ldc + column;
+  const float product = alpha * (float)sum;
+  store(c, type_c, at, beta == 0 ? product : fmaf(beta, load(c, type_c, at), product));
 }
 
 extern "C" __global__ void copy(const unsigned* from, unsigned* to, long long count) {
@@ -81,8 +108,9 @@ std::int64_t words_of(const gpu::DeviceBuffer& buffer) {
   return static_cast<std::int64_t>(buffer.size() / 4);
 }
 
-gpu::DeviceBuffer buffer(const Oracle& oracle, std::int64_t words) {
-  return {oracle.driver(), static_cast<std::size_t>(words) * 4};
+// The bytes of elements, in whole words.
+std::size_t bytes_of(ElementType type, std::int64_t elements) {
+  return static_cast<std::size_t>((elements * size_bytes(type) + 3) / 4 * 4);
 }
 
 std::int64_t rows_of_a(const GemmProblem& p) {
@@ -92,9 +120,11 @@ std::int64_t rows_of_b(const GemmProblem& p) {
   return p.op_b == Transpose::none ? p.k : p.n;
 }
 
-// The address of an operand that begins at this word of a buffer.
-std::uint64_t into(const gpu::DeviceBuffer& buffer, std::int64_t words) {
-  return buffer.address() + 4 * static_cast<std::uint64_t>(words);
+// The address of an operand that begins at this element of a buffer, behind a margin.
+std::uint64_t into(const gpu::DeviceBuffer& buffer, ElementType type, std::int64_t elements,
+                   std::int64_t margin_words = 0) {
+  return buffer.address() +
+         static_cast<std::uint64_t>(4 * margin_words + size_bytes(type) * elements);
 }
 
 }  // namespace
@@ -117,30 +147,39 @@ Oracle::Oracle(const Gpu& gpu, const gpu::Stream& stream)
 PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
     : oracle_(oracle),
       gemm_(gemm),
-      a_(buffer(oracle, rows_of_a(gemm.problem) * gemm.lda() + gemm.offset)),
-      b_(buffer(oracle, rows_of_b(gemm.problem) * gemm.ldb() + gemm.offset)),
-      before_(buffer(oracle, gemm.problem.m * gemm.ldc() + gemm.offset + 2 * kMargin)),
+      a_(oracle.driver(),
+         bytes_of(gemm.problem.types.a, rows_of_a(gemm.problem) * gemm.lda() + gemm.offset)),
+      b_(oracle.driver(),
+         bytes_of(gemm.problem.types.b, rows_of_b(gemm.problem) * gemm.ldb() + gemm.offset)),
+      before_(oracle.driver(),
+              bytes_of(gemm.problem.types.c, gemm.problem.m * gemm.ldc() + gemm.offset) +
+                  2 * 4 * kMargin),
       expected_(oracle.driver(), before_.size()),
       c_(oracle.driver(), before_.size()),
       count_(oracle.driver(), sizeof(std::uint64_t)) {
   const gpu::Stream& stream = oracle.stream();
   const auto& [m, n, k, op_a, op_b, math, order, batch, types] = gemm.problem;
-  launch(oracle.fill_, words_of(a_), stream, a_.address(), words_of(a_), 1U);
-  launch(oracle.fill_, words_of(b_), stream, b_.address(), words_of(b_), 2U);
+  const auto fill = [&](const gpu::DeviceBuffer& operand, ElementType type, unsigned salt) {
+    const std::int64_t count = static_cast<std::int64_t>(operand.size()) / size_bytes(type);
+    launch(oracle.fill_, count, stream, operand.address(), static_cast<int>(type), count, salt);
+  };
+  fill(a_, types.a, 1U);
+  fill(b_, types.b, 2U);
   before_.fill(kUntouched, 0, before_.size(), stream);
-  const std::int64_t start = kMargin + gemm.offset;
   if (gemm.beta != 0) {
-    launch(oracle.place_, m * n, stream, into(before_, start), m, n, gemm.ldc(), 3U);
+    launch(oracle.place_, m * n, stream, into(before_, types.c, gemm.offset, kMargin),
+           static_cast<int>(types.c), m, n, gemm.ldc(), 3U);
   }
   launch(oracle.copy_, words_of(before_), stream, before_.address(), expected_.address(),
          words_of(before_));
   const bool turned_a = op_a == Transpose::transposed;
   const bool turned_b = op_b == Transpose::transposed;
   constexpr std::int64_t kOne = 1;
-  launch(oracle.expect_, m * n, stream, into(a_, gemm.offset), into(b_, gemm.offset),
-         into(expected_, start), m, n, k, turned_a ? kOne : gemm.lda(),
-         turned_a ? gemm.lda() : kOne, turned_b ? kOne : gemm.ldb(), turned_b ? gemm.ldb() : kOne,
-         gemm.ldc(), gemm.alpha, gemm.beta);
+  launch(oracle.expect_, m * n, stream, into(a_, types.a, gemm.offset),
+         into(b_, types.b, gemm.offset), into(expected_, types.c, gemm.offset, kMargin),
+         static_cast<int>(types.a), static_cast<int>(types.c), m, n, k,
+         turned_a ? kOne : gemm.lda(), turned_a ? gemm.lda() : kOne, turned_b ? kOne : gemm.ldb(),
+         turned_b ? gemm.ldb() : kOne, gemm.ldc(), gemm.alpha, gemm.beta);
   stream.synchronize();
 }
 
@@ -150,9 +189,10 @@ std::int64_t PreparedCase::mismatches(const gpu::Kernel& kernel, const KernelSig
   launch(oracle_.copy_, words_of(c_), stream, before_.address(), c_.address(), words_of(c_));
   count_.fill(0, 0, count_.size(), stream);
 
-  const LaunchValues::Tensor tensors[] = {{into(a_, gemm_.offset), gemm_.lda()},
-                                          {into(b_, gemm_.offset), gemm_.ldb()},
-                                          {into(c_, kMargin + gemm_.offset), gemm_.ldc()}};
+  const GemmTypes& types = gemm_.problem.types;
+  const LaunchValues::Tensor tensors[] = {{into(a_, types.a, gemm_.offset), gemm_.lda()},
+                                          {into(b_, types.b, gemm_.offset), gemm_.ldb()},
+                                          {into(c_, types.c, gemm_.offset, kMargin), gemm_.ldc()}};
   const std::int64_t sizes[] = {gemm_.problem.m, gemm_.problem.n, gemm_.problem.k};
   const double scalars[] = {gemm_.alpha, gemm_.beta};
   gpu::KernelArguments arguments(oracle_.driver(), ArgumentLayout(signature), geometry,

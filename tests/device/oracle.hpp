@@ -23,7 +23,8 @@ struct GemmCase {
   GemmProblem problem;
   float alpha = 1;
   float beta = 0;
-  // Elements behind each row of A; one more of B, two more of C. A multiple of 4: four and eight.
+  // Elements behind each row of A; one more of B, two more of C. A multiple of whole_vector(): one
+  // and two of these more.
   std::int64_t padding = 0;
   std::int64_t offset = 0;  // elements by which all three are off the alignment of 256 bytes
 
@@ -32,8 +33,10 @@ struct GemmCase {
   [[nodiscard]] std::int64_t ldc() const { return problem.ldc() + more_padding(2); }
   [[nodiscard]] std::int64_t more_padding(std::int64_t steps) const {
     if (padding == 0) return 0;
-    return padding + steps * (padding % 4 == 0 ? 4 : 1);
+    return padding + steps * (padding % whole_vector() == 0 ? whole_vector() : 1);
   }
+  // The elements of 16 bytes.
+  [[nodiscard]] std::int64_t whole_vector() const { return 16 / size_bytes(problem.types.a); }
 };
 [[nodiscard]] std::string to_string(const GemmCase& gemm);
 
@@ -63,8 +66,9 @@ class PreparedCase {
 
   // Returns whether CodeTraits::aligned holds for the operands.
   [[nodiscard]] bool is_aligned() const {
-    return unpadded_traits(gemm_operation(), gemm_.problem).aligned && gemm_.offset % 4 == 0 &&
-           gemm_.lda() % 4 == 0 && gemm_.ldb() % 4 == 0 && gemm_.ldc() % 4 == 0;
+    const std::int64_t vector = gemm_.whole_vector();
+    return unpadded_traits(gemm_operation(), gemm_.problem).aligned && gemm_.offset % vector == 0 &&
+           gemm_.lda() % vector == 0 && gemm_.ldb() % vector == 0 && gemm_.ldc() % vector == 0;
   }
   // Runs a kernel of this signature. Returns how many words of C and of what lies around it
   // are not as they must be.

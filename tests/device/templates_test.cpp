@@ -27,20 +27,22 @@ std::vector<Configuration> configurations(const KernelTemplate& kernel, const De
   return sample_size() == 0 && all.size() <= kLarge ? all : sampled(std::move(all), kShare);
 }
 
-std::vector<GemmCase> cases(const std::string& layout) {
+std::vector<GemmCase> cases(const std::string& layout, const GemmTypes& types) {
   std::vector<GemmProblem> problems = {
       {1, 1, 1},      {5, 4, 1},      {7, 10, 7},     {33, 36, 33},   {64, 64, 64}, {100, 1, 37},
       {129, 257, 65}, {131, 258, 31}, {132, 260, 65}, {132, 260, 68}, {36, 4, 300}, {33, 36, 200}};
   // Rows of the last one are prepared in more than one part.
   if (sample_size() == 0) problems.insert(problems.end(), {{1024, 1024, 1024}, {33, 36, 8260}});
   std::vector<GemmCase> all;
+  const std::int64_t vector = 16 / size_bytes(types.a);
   for (GemmProblem& problem : problems) {
     set_layout(problem, layout);
+    problem.types = types;
     const std::pair<float, float> scalars[] = {{1.0F, 0.0F}, {2.0F, -1.0F}, {0.0F, 1.0F}};
-    // Without gaps; rows that keep the alignment of four elements (of A, or where the matrices have
-    // it, of all); neither; of B.
+    // Without gaps; rows that keep the alignment of 16 bytes (of A, or where the matrices have it,
+    // of all); neither; of B.
     const std::pair<std::int64_t, std::int64_t> gaps[] = {
-        {0, 0}, {4 - problem.lda() % 4, 0}, {3, 1}, {3, 4}};
+        {0, 0}, {vector - problem.lda() % vector, 0}, {3, 1}, {3, vector}};
     for (std::size_t s = 0; s < std::size(scalars); ++s) {
       for (std::size_t g = 0; g < std::size(gaps); ++g) {
         if (sample_size() > 0 && s != g % std::size(scalars)) continue;
@@ -71,6 +73,7 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const CodeTrai
       if (traits.aligned && !one.is_aligned()) continue;
       GemmProblem problem = one.gemm().problem;
       problem.math = math;
+      if (!computes(kernel, problem)) continue;
       const LaunchGeometry geometry = kernel.geometry(all[i], problem);
       // Blocks that share all work: on a smaller device each has several tiles and parts of tiles.
       std::vector<int> sm_counts = {gpu.device.sm_count};
@@ -86,8 +89,9 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const CodeTrai
     REQUIRE(checked > 0);
     most_checked = std::max(most_checked, checked);
   }
-  std::printf("%s %s%s: %zu configurations, up to %zu cases each\n", kernel.name.c_str(),
+  std::printf("%s %s %s%s: %zu configurations, up to %zu cases each\n", kernel.name.c_str(),
               layout_text(prepared.front().gemm().problem).c_str(),
+              to_string(prepared.front().gemm().problem.types).c_str(),
               traits.aligned ? " aligned" : "", all.size(), most_checked);
 }
 
@@ -98,17 +102,32 @@ void check_layout(const std::string& layout) {
   const gpu::ContextGuard guard(context);
   const gpu::Stream stream(*gpu->driver);
   const Oracle oracle(*gpu, stream);
-  std::deque<PreparedCase> prepared;
-  for (const GemmCase& gemm : cases(layout)) prepared.emplace_back(oracle, gemm);
-  for (const KernelTemplate* kernel : chosen_templates(gpu->device)) {
-    GemmProblem large{.m = 1024, .n = 1024, .k = 1024};
-    set_layout(large, layout);
-    const GemmProblem& first = prepared.front().gemm().problem;
-    const GemmProblem computed = test::computed_by(*kernel, {large, first});
-    CodeTraits traits = code_traits(*kernel, computed);
-    for (const bool aligned : {false, true}) {
-      traits.aligned = aligned;
-      check_template(*gpu, *kernel, traits, computed.math, prepared);
+  for (const char* types : {"f32", "bf16", "f16", "bf16-f32", "f16-f32"}) {
+    CAPTURE(types);
+    std::deque<PreparedCase> prepared;
+    for (const GemmCase& gemm : cases(layout, types_from_string(types))) {
+      prepared.emplace_back(oracle, gemm);
+    }
+    for (const KernelTemplate* kernel : chosen_templates(gpu->device)) {
+      GemmProblem large{.m = 1024, .n = 1024, .k = 1024};
+      set_layout(large, layout);
+      large.types = types_from_string(types);
+      const GemmProblem few{.m = 1,
+                            .n = 1024,
+                            .k = 1024,
+                            .op_a = large.op_a,
+                            .op_b = large.op_b,
+                            .types = large.types};
+      std::optional<GemmProblem> computed = test::as_computed(*kernel, large);
+      if (!computed) computed = test::as_computed(*kernel, few);
+      if (!computed) computed = test::as_computed(*kernel, prepared.front().gemm().problem);
+      if (!computed) continue;
+      CodeTraits traits = code_traits(*kernel, *computed);
+      for (const bool aligned : {false, true}) {
+        if (kernel->needs_alignment && !aligned) continue;
+        traits.aligned = aligned;
+        check_template(*gpu, *kernel, traits, computed->math, prepared);
+      }
     }
   }
 }
