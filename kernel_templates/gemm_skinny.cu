@@ -1,8 +1,9 @@
-// gemm_skinny: C = alpha * op(A) * op(B) + beta * C where C has few rows or few columns, in strict
-// FP32. Such a product is bound by reading the larger operand once. Therefore each thread loads its
-// part of that operand directly into registers, the next batch before it multiplies the current
-// one, and no element of it passes through shared memory. The few rows of the other operand are
-// used again and again, from shared memory.
+// gemm_skinny: C = alpha * op(A) * op(B) + beta * C where C has few rows or few columns, with sums in
+// FP32, for operands of FP32 or of 16 bits. Such a product is bound by reading the larger operand
+// once. Therefore each thread loads its part of that operand directly into registers, what is next
+// before it has multiplied all that is there, and no element of it passes through shared memory. The
+// few rows of the other operand are used again and again, from shared memory or from the L1 cache
+// (device/skinny_words.cuh and device/skinny_halves.cuh).
 //
 // Both operands are seen as matrices whose rows run along K: row i is row i of op(A), or column i
 // of op(B), and a result is the product of two rows. LANES_K lanes of a warp share K; the others
@@ -44,7 +45,7 @@
 #define SLICE_K 8
 #endif
 
-// Elements of K of each row that a thread loads at a time: 4, 8 or 16.
+// Words of 4 bytes along K, of each row, that a thread has under way at a time: 4, 8 or 16.
 #ifndef UNROLL
 #define UNROLL 8
 #endif
@@ -62,226 +63,25 @@
 #endif
 
 #include "device/batch.cuh"
-#include "device/cp_async.cuh"
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/lane_sums.cuh"
-#include "device/operand_rows.cuh"
+#include "device/output.cuh"
 #include "device/scale_alone.cuh"
-#include "device/streaming_load.cuh"
+#include "device/skinny_halves.cuh"
+#include "device/skinny_tile.cuh"
+#include "device/skinny_words.cuh"
 #include "device/sync.cuh"
 #include "device/vector.cuh"
 
 using namespace autotune_device;
 
-#if FEW_SIDE == 0
-using ElementFew = ElementA;
-using ElementMany = ElementB;
-#else
-using ElementFew = ElementB;
-using ElementMany = ElementA;
-#endif
-static_assert(sizeof(ElementFew) == 4 && sizeof(ElementMany) == 4 && sizeof(Accumulator) == 4,
-              "vectors of four elements have 16 bytes");
-
-constexpr bool kKMajor =
-    FEW_SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;  // the large operand, in memory
-constexpr bool kFewKMajor = FEW_SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
-constexpr int kThreads = 32 * WARPS * SLICE_K;
-constexpr int kAcross = 32 / LANES_K;  // lanes of a warp side by side
-constexpr int kBlockRows = WARPS * LINES * kAcross;
-constexpr int kTile = FEW * kBlockRows;
-// Groups of threads that each add some of the blocks' parts of a tile.
-constexpr int kGroups = kTile >= kThreads ? 1 : minimum(kThreads / kTile, 32);
-// The elements of a lane that one instruction can load: kNeighbours rows of one k, or kRun k of a
-// row.
-constexpr int kNeighbours = kKMajor ? 1 : minimum(LINES, 4);
-constexpr int kRun = kKMajor ? 4 : 1;
-// Elements of K that a warp takes at a time.
-constexpr int kBatch = UNROLL * LANES_K;
+using OwnProducts = Products<ElementFew, ElementMany>;
 using Block = ThreadGroup<kThreads, true>;
 
-// Returns the distance of a lane's row from its first row.
-__device__ constexpr int row_offset(int row) {
-  return row / kNeighbours * kAcross * kNeighbours + row % kNeighbours;
-}
-
-using FewRows = Rows<ElementFew>;
-using ManyRows = Rows<ElementMany>;
-
-// Shared memory holds kChunk elements of K of the few rows: row after row where a lane loads
-// several k at a time, otherwise k after k.
-constexpr int kStep = SLICE_K * kBatch;  // elements of K that the block takes at a time
-constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
-constexpr int kSharedElements = maximum(FEW * kChunk, SLICE_K* kTile);
-
-// Returns the offset in shared memory of element k of row f.
-__device__ __forceinline__ int shared_offset(int f, int k) {
-  return kKMajor ? f * kChunk + k : k * FEW + f;
-}
-
-// Copies `count` elements of K of each of the few rows to shared memory, from k on, and fills the
-// last step. Elements beyond the count and the matrix become -0: it meets +0, and their product,
-// -0, is the one number that changes no sum. All threads of the block call this.
-__device__ __forceinline__ void copy_few(const FewRows& few, long long k, int count,
-                                         ElementFew* shared) {
-  const int rounded = (count - 1) / kStep * kStep + kStep;
-  const int thread = threadIdx.x;
-  const auto copy_one = [&](int f, int at_k, const ElementFew* from) {
-    ElementFew* const to = shared + shared_offset(f, at_k);
-    if (f < few.left && at_k < count) {
-      cp_async<1, true>(to, from);
-    } else {
-      *to = -0.0f;
-    }
-  };
-  if (kFewKMajor || (FEW == 1 && few.leading == 1)) {
-#pragma unroll 1
-    for (int f = 0; f < FEW; ++f) {
-      const ElementFew* const row = few.at + f * few.leading + k;
-      int by_four = 0;  // elements that are copied as vectors
-      if ((kKMajor || FEW == 1) && reinterpret_cast<unsigned long long>(row) % 16 == 0) {
-        by_four = f < few.left ? count / 4 * 4 : 0;
-#pragma unroll 4
-        for (int e = 4 * thread; e < by_four; e += 4 * kThreads) {
-          cp_async<4, true>(shared + shared_offset(f, e), row + e);
-        }
-      }
-#pragma unroll 4
-      for (int e = by_four + thread; e < rounded; e += kThreads) copy_one(f, e, row + e);
-    }
-  } else {
-#pragma unroll 4
-    for (int e = thread; e < FEW * rounded; e += kThreads) {
-      copy_one(e % FEW, e / FEW, few.at + (k + e / FEW) * few.leading + e % FEW);
-    }
-  }
-  cp_async_wait_all();
-}
-
-using Sums = Accumulator[FEW][LINES];
-
-// A batch of the large operand in registers: UNROLL elements of each of this thread's rows.
-class Batch {
- public:
-  // Returns the distance of this lane's element i along K from the first k of the batch.
-  static __device__ __forceinline__ int k_offset(int i) {
-    const int lane_k = static_cast<int>(threadIdx.x % 32) / kAcross;
-    return (i / kRun * LANES_K + lane_k) * kRun + i % kRun;
-  }
-
-  // Loads the batch that begins at k; elements from k_end on become 0. The lanes of a warp may
-  // differ in whether their rows can be loaded as vectors.
-  __device__ __forceinline__ void load(const ManyRows& many, long long k, long long k_end,
-                                       CachePolicy policy) {
-    if (many.aligned && (kKMajor || many.left > row_offset(LINES - 1))) {
-      load<true>(many, k, k_end, policy);
-    } else {
-      load<false>(many, k, k_end, policy);
-    }
-  }
-
-  template <bool kWide>
-  __device__ __forceinline__ void load(const ManyRows& many, long long k, long long k_end,
-                                       CachePolicy policy) {
-    if (kKMajor) {
-#pragma unroll
-      for (int i = 0; i < UNROLL; i += 4) {
-        const long long own = k + k_offset(i);
-#pragma unroll
-        for (int row = 0; row < LINES; ++row) {
-          const int existing = minimum(row_offset(row), many.left - 1);
-          const ElementMany* const from = many.at + existing * many.leading + own;
-          if (kWide && own + 4 <= k_end) {
-            const auto v = load_once<4, L2_PERSIST>(from, policy);
-#pragma unroll
-            for (int e = 0; e < 4; ++e) at[i + e][row] = v.at[e];
-          } else {
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-              at[i + e][row] =
-                  own + e < k_end ? load_once<1, L2_PERSIST>(from + e, policy).at[0] : 0.0f;
-            }
-          }
-        }
-      }
-    } else {
-      constexpr int kWidth = kWide ? kNeighbours : 1;
-#pragma unroll
-      for (int i = 0; i < UNROLL; ++i) {
-        const long long own = k + k_offset(i);
-        const ElementMany* const from = many.at + own * many.leading;
-#pragma unroll
-        for (int row = 0; row < LINES; row += kWidth) {
-          const int existing = kWide ? row_offset(row) : minimum(row_offset(row), many.left - 1);
-          Vector<ElementMany, kWidth> v = {};
-          if (own < k_end) v = load_once<kWidth, L2_PERSIST>(from + existing, policy);
-#pragma unroll
-          for (int e = 0; e < kWidth; ++e) at[i][row + e] = v.at[e];
-        }
-      }
-    }
-  }
-
-  // Adds the products of this batch to the sums. few: the few rows in shared memory, from the
-  // batch's first k on.
-  __device__ __forceinline__ void multiply(const ElementFew* few, Sums& sums) const {
-    if (kKMajor) {
-#pragma unroll
-      for (int i = 0; i < UNROLL; i += 4) {
-#pragma unroll
-        for (int f = 0; f < FEW; ++f) {
-          const auto v = load_vector<4>(few + shared_offset(f, k_offset(i)));
-#pragma unroll
-          for (int e = 0; e < 4; ++e) add(v.at[e], i + e, sums[f]);
-        }
-      }
-    } else {
-      constexpr int kWidth = minimum(FEW, 4);
-#pragma unroll
-      for (int i = 0; i < UNROLL; ++i) {
-#pragma unroll
-        for (int f = 0; f < FEW; f += kWidth) {
-          const auto v = load_vector<kWidth>(few + shared_offset(f, k_offset(i)));
-#pragma unroll
-          for (int e = 0; e < kWidth; ++e) add(v.at[e], i, sums[f + e]);
-        }
-      }
-    }
-  }
-
- private:
-  ElementMany at[UNROLL][LINES];
-
-  __device__ __forceinline__ void add(ElementFew factor, int i, Accumulator* sums) const {
-#pragma unroll
-    for (int row = 0; row < LINES; ++row) sums[row] = multiply_add(factor, at[i][row], sums[row]);
-  }
-};
-
-// Adds the products of the elements [begin, end) of K to the sums. All threads of the block call
-// this.
-__device__ __forceinline__ void accumulate(const FewRows& few, const ManyRows& many,
-                                           long long begin, long long end, ElementFew* shared,
-                                           Sums& sums) {
-  const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
-  const CachePolicy policy = l2_persist_policy<L2_PERSIST>();
-  Batch next;
-  next.load(many, begin + own, end, policy);
-  for (long long chunk = begin; chunk < end; chunk += kChunk) {
-    const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
-    if (chunk > begin) __syncthreads();  // all threads have read the previous chunk
-    copy_few(few, chunk, count, shared);
-    __syncthreads();
-#pragma unroll 1
-    for (int k = own; k < count; k += kStep) {
-      const Batch batch = next;
-      next.load(many, chunk + k + kStep, end, policy);
-      batch.multiply(shared + shared_offset(0, k), sums);
-    }
-  }
-  __syncthreads();
-}
+// Groups of threads that each add some of the blocks' parts of a tile.
+constexpr int kGroups = kTile >= kThreads ? 1 : minimum(kThreads / kTile, 32);
+constexpr int kSharedElements = maximum(OwnProducts::kSharedWords, SLICE_K* kTile);
 
 // Adds the lanes' sums and stores them in the slice's tile in shared memory: kBlockRows results of
 // the first of the few rows, then those of the next.
@@ -341,15 +141,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int lane = threadIdx.x % 32;
   const long long own_row = first_row + warp * LINES * kAcross + lane % kAcross * kNeighbours;
 #if FEW_SIDE == 0
-  const FewRows few(products.a(a, product), lda, all_few, first_few, kFewKMajor);
-  const ManyRows many(products.b(b, product), ldb, all_rows, own_row, kKMajor);
+  const Rows<ElementFew> few(products.a(a, product), lda, all_few, k, first_few, kFewKMajor);
+  const Rows<ElementMany> many(products.b(b, product), ldb, all_rows, k, own_row, kKMajor);
 #else
-  const FewRows few(products.b(b, product), ldb, all_few, first_few, kFewKMajor);
-  const ManyRows many(products.a(a, product), lda, all_rows, own_row, kKMajor);
+  const Rows<ElementFew> few(products.b(b, product), ldb, all_few, k, first_few, kFewKMajor);
+  const Rows<ElementMany> many(products.a(a, product), lda, all_rows, k, own_row, kKMajor);
 #endif
   Sums sums = {};
   griddep_wait(static_cast<int>(end - begin) | few.left | many.left);
-  accumulate(few, many, begin, end, shared, sums);
+  OwnProducts::accumulate(few, many, begin, end, shared, sums);
   store_slice(sums, shared + threadIdx.x / (32 * WARPS) * kTile);
   __syncthreads();
 
@@ -394,7 +194,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int group = 0; group < kGroups; ++group) sum += shared[group * kTile + e];
     }
-    ElementC* const to = products.c(c, product) + (FEW_SIDE == 0 ? f * ldc + row : row * ldc + f);
-    store_result(to, value_of(alpha) * sum, value_of(beta));
+    if constexpr (sizeof(ElementMany) == 2) {
+      const Output output{products.c(c, product), ldc, value_of(alpha), value_of(beta)};
+      const long long row_of_c = FEW_SIDE == 0 ? f : row;
+      const long long column = FEW_SIDE == 0 ? row : f;
+      output.c[row_of_c * ldc + column] = to_element<ElementC>(output.value(row_of_c, column, sum));
+    } else {
+      ElementC* const to = products.c(c, product) + (FEW_SIDE == 0 ? f * ldc + row : row * ldc + f);
+      store_result(to, value_of(alpha) * sum, value_of(beta));
+    }
   }
 }

@@ -9,15 +9,24 @@ struct Rows {
   const T* at;        // the first row's first element
   long long leading;  // elements from one row (K-major) or one k (otherwise) to the next
   int left;           // rows of the matrix from the first on, at least 1
-  bool aligned;       // 2 or 4 neighbours, at a multiple of as many, are one vector
+  bool exist;         // false: there is no such row, and `at` is the last one
+  bool aligned;       // neighbours of 16 bytes or less, at a multiple of as many, are one vector
+  // The elements of the operand in front of the first one, more by a vector where that changes no
+  // vector's right to begin there, and those from it on.
+  long long before, behind;
 
-  __device__ __forceinline__ Rows(const T* source, long long ld, long long all, long long first,
-                                  bool k_major)
-      : leading(ld) {
+  __device__ __forceinline__ Rows(const T* source, long long ld, long long all, long long k,
+                                  long long first, bool k_major)
+      : leading(ld), exist(first < all) {
+    constexpr int kVector = 16 / sizeof(T);
+    const bool begins_aligned = reinterpret_cast<unsigned long long>(source) % 16 == 0;
     if (first >= all) first = all - 1;
-    at = source + first * (k_major ? ld : 1);
+    const long long offset = first * (k_major ? ld : 1);
+    at = source + offset;
     left = all - first < 1 << 30 ? static_cast<int>(all - first) : 1 << 30;
-    aligned = reinterpret_cast<unsigned long long>(source) % 16 == 0 && ld % 4 == 0;
+    aligned = begins_aligned && ld % kVector == 0;
+    before = offset + (begins_aligned ? kVector : 0);
+    behind = ((k_major ? all : k) - 1) * ld + (k_major ? k : all) - offset;
   }
 };
 

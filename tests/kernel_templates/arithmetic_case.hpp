@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -11,6 +13,7 @@
 #include "autotune/configuration.hpp"
 #include "autotune/problem.hpp"
 
+#include "core/element_type.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tests/kernel_templates/cuda_on_cpu.hpp"
 
@@ -61,6 +64,41 @@ inline void fill(Matrix& matrix, std::mt19937& random) {
   }
 }
 
+// Makes all values ones that the type has.
+inline void round_to(ElementType type, Matrix& matrix) {
+  if (type == ElementType::f32) return;
+  for (float& value : matrix.memory) {
+    std::uint16_t element = 0;
+    store_element(type, &element, value);
+    value = static_cast<float>(load_element(type, &element));
+  }
+}
+
+// The elements of a matrix as a kernel has them, in memory of just the size they need.
+class Elements {
+ public:
+  Elements(const Matrix& matrix, ElementType type)
+      : type_(type), offset_(matrix.offset * size_bytes(type)) {
+    const auto size = static_cast<std::size_t>(size_bytes(type));
+    bytes_.resize(matrix.memory.size() * size);
+    for (std::size_t i = 0; i < matrix.memory.size(); ++i) {
+      store_element(type, &bytes_[i * size], matrix.memory[i]);
+    }
+  }
+  float* data() { return reinterpret_cast<float*>(bytes_.data() + offset_); }
+  void read(Matrix& matrix) const {
+    const auto size = static_cast<std::size_t>(size_bytes(type_));
+    for (std::size_t i = 0; i < matrix.memory.size(); ++i) {
+      matrix.memory[i] = static_cast<float>(load_element(type_, &bytes_[i * size]));
+    }
+  }
+
+ private:
+  ElementType type_;
+  std::int64_t offset_;
+  std::vector<std::byte> bytes_;
+};
+
 struct alignas(16) Vector4 {
   float at[4] = {};
 };
@@ -103,6 +141,9 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
   fill(a, random);
   fill(b, random);
   fill(c, random);
+  round_to(types.a, a);
+  round_to(types.b, b);
+  round_to(types.c, c);
   if (test.beta == 0) {
     for (float& value : c.memory) value = std::numeric_limits<float>::quiet_NaN();
   }
@@ -118,6 +159,9 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
           test.beta == 0 ? test.alpha * total : std::fmaf(test.beta, result, test.alpha * total);
     }
   }
+  round_to(types.c, expected);
+  Elements elements_of_a(a, types.a);
+  Elements elements_of_b(b, types.b);
   const LaunchGeometry geometry = geometry_of(kernel, instance, test.problem);
   // Vectors of four floats lie in it.
   std::vector<Vector4> scratch(static_cast<std::size_t>(geometry.workspace_bytes()) / 16);
@@ -125,12 +169,12 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
   // Twice with a workspace: a kernel leaves its counters as it found them.
   const int runs = scratch.empty() ? 1 : 2;
   for (int run = 0; run < runs; ++run) {
-    Matrix again = c;
+    Elements again(c, types.c);
     cuda_on_cpu::launch(geometry, [&] {
-      instance.kernel(a.data(), b.data(), again.data(), m, n, k, a.ld, b.ld, again.ld, test.alpha,
-                      test.beta, words, static_cast<unsigned>(geometry.raster));
+      instance.kernel(elements_of_a.data(), elements_of_b.data(), again.data(), m, n, k, a.ld, b.ld,
+                      c.ld, test.alpha, test.beta, words, static_cast<unsigned>(geometry.raster));
     });
-    if (run + 1 == runs) c = again;
+    if (run + 1 == runs) again.read(c);
   }
   int wrong = 0;
   for (std::size_t i = 0; i < c.memory.size(); ++i) {

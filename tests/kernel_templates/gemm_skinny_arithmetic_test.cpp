@@ -11,6 +11,7 @@
 namespace {
 
 using autotune::Configuration;
+using autotune::ElementType;
 using autotune::GemmProblem;
 using autotune::Transpose;
 using autotune::test::ArithmeticCase;
@@ -138,12 +139,179 @@ using Instance = autotune::test::KernelInstance;
 #define TRANSPOSE_B 1
 #include "gemm_skinny_instance.inc"
 
+// Of 16-bit operands: both operands K-major or not, few rows and few columns; some with values that
+// no search tries.
+#define INSTANCE row_bf16_nt
+#define FEW_SIDE 0
+#define FEW 1
+#define LINES 2
+#define LANES_K 32
+#define WARPS 1
+#define SLICE_K 4
+#define UNROLL 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#define ELEMENT __nv_bfloat16
+#define ELEMENT_OF_C __nv_bfloat16
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE rows_f16_nt
+#define FEW_SIDE 0
+#define FEW 4
+#define LINES 2
+#define LANES_K 8
+#define WARPS 1
+#define SLICE_K 2
+#define UNROLL 4
+#define SPLIT_K 4
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#define ELEMENT __half
+#define ELEMENT_OF_C float
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE rows_bf16_nn
+#define FEW_SIDE 0
+#define FEW 2
+#define LINES 8
+#define LANES_K 4
+#define WARPS 1
+#define SLICE_K 2
+#define UNROLL 4
+#define SPLIT_K 2
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#define ELEMENT __nv_bfloat16
+#define ELEMENT_OF_C __nv_bfloat16
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE rows_f16_nn
+#define FEW_SIDE 0
+#define FEW 4
+#define LINES 4
+#define LANES_K 1
+#define WARPS 2
+#define SLICE_K 1
+#define UNROLL 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#define ELEMENT __half
+#define ELEMENT_OF_C __half
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE rows_bf16_tn
+#define FEW_SIDE 0
+#define FEW 4
+#define LINES 8
+#define LANES_K 4
+#define WARPS 1
+#define SLICE_K 2
+#define UNROLL 4
+#define SPLIT_K 1
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 0
+#define ELEMENT __nv_bfloat16
+#define ELEMENT_OF_C float
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE rows_f16_tt
+#define FEW_SIDE 0
+#define FEW 2
+#define LINES 4
+#define LANES_K 8
+#define WARPS 1
+#define SLICE_K 2
+#define UNROLL 4
+#define SPLIT_K 2
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 1
+#define ELEMENT __half
+#define ELEMENT_OF_C __half
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE column_bf16_nn
+#define FEW_SIDE 1
+#define FEW 1
+#define LINES 1
+#define LANES_K 32
+#define WARPS 1
+#define SLICE_K 2
+#define UNROLL 16
+#define SPLIT_K 8
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#define ELEMENT __nv_bfloat16
+#define ELEMENT_OF_C __nv_bfloat16
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE columns_f16_nt
+#define FEW_SIDE 1
+#define FEW 8
+#define LINES 4
+#define LANES_K 32
+#define WARPS 2
+#define SLICE_K 1
+#define UNROLL 4
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#define ELEMENT __half
+#define ELEMENT_OF_C __half
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE columns_bf16_tn
+#define FEW_SIDE 1
+#define FEW 2
+#define LINES 2
+#define LANES_K 1
+#define WARPS 1
+#define SLICE_K 2
+#define UNROLL 4
+#define SPLIT_K 1
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 0
+#define ELEMENT __nv_bfloat16
+#define ELEMENT_OF_C __nv_bfloat16
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE columns_bf16_tt
+#define FEW_SIDE 1
+#define FEW 16
+#define LINES 1
+#define LANES_K 4
+#define WARPS 1
+#define SLICE_K 2
+#define UNROLL 4
+#define SPLIT_K 1
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 1
+#define ELEMENT __nv_bfloat16
+#define ELEMENT_OF_C __nv_bfloat16
+#include "gemm_skinny_instance.inc"
+
 // clang-format on
 
 const std::vector<const Instance*> kInstances = {
     &row_nn::instance,     &rows_nn::instance,    &wide_rows_tn::instance,
     &row_nt::instance,     &rows_tt::instance,    &column_nn::instance,
     &columns_nt::instance, &columns_tn::instance, &columns_tt::instance};
+
+// An instance for 16-bit operands.
+struct TypedInstance {
+  const Instance* instance;
+  ElementType operand, result;
+
+  autotune::GemmTypes types() const { return {operand, operand, result, ElementType::f32}; }
+};
+using enum autotune::ElementType;
+const std::vector<TypedInstance> k16BitInstances = {
+    {&row_bf16_nt::instance, bf16, bf16},     {&rows_f16_nt::instance, f16, f32},
+    {&rows_bf16_nn::instance, bf16, bf16},    {&rows_f16_nn::instance, f16, f16},
+    {&rows_bf16_tn::instance, bf16, f32},     {&rows_f16_tt::instance, f16, f16},
+    {&column_bf16_nn::instance, bf16, bf16},  {&columns_f16_nt::instance, f16, f16},
+    {&columns_bf16_tn::instance, bf16, bf16}, {&columns_bf16_tt::instance, bf16, bf16}};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -157,12 +325,16 @@ class Order {
       : slices_(instance.configuration.at("SLICE_K")),
         along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Transpose::transposed
                                                             : instance.op_a == Transpose::none),
-        run_(along_k_ ? 4 : 1),
         lanes_k_(instance.configuration.at("LANES_K")),
         batch_(instance.configuration.at("UNROLL") * lanes_k_),
         k_(problem.k),
-        batches_(ceil_div(k_, batch_)),
-        parts_(std::min(instance.configuration.at("SPLIT_K"), batches_)) {
+        run_(along_k_ ? 4 : 1) {
+    if (problem.types.a != ElementType::f32) {  // two in a word
+      batch_ *= 2;
+      run_ = along_k_ ? 8 : batch_ / lanes_k_;
+    }
+    batches_ = ceil_div(k_, batch_);
+    parts_ = std::min(instance.configuration.at("SPLIT_K"), batches_);
     // Threads that the tile's results leave idle share the parts.
     const std::int64_t warps = instance.configuration.at("WARPS");
     const std::int64_t results = instance.configuration.at("FEW") * warps *
@@ -209,9 +381,24 @@ class Order {
 
   std::int64_t slices_;
   bool along_k_;
-  std::int64_t run_, lanes_k_, batch_, k_, batches_, parts_;
-  std::int64_t groups_ = 1;
+  std::int64_t lanes_k_, batch_, k_;
+  std::int64_t run_;  // elements of K side by side of one lane
+  std::int64_t batches_ = 1, parts_ = 1, groups_ = 1;
 };
+
+// Returns the elements that an instance computes wrongly; 0 where dozens of tiles along the side for
+// few take long on threads of the CPU and show no more.
+int wrong_elements(const Instance& instance, ArithmeticCase test) {
+  const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_skinny");
+  const bool few_rows = instance.configuration.at("FEW_SIDE") == 0;
+  const std::int64_t few = few_rows ? test.problem.m : test.problem.n;
+  if (few > 8 * instance.configuration.at("FEW")) return 0;
+  test.problem.op_a = instance.op_a;
+  test.problem.op_b = instance.op_b;
+  const Order order(instance, test.problem);
+  const auto sum = [&](std::int64_t, std::int64_t, const auto& add) { return order.sum(add); };
+  return autotune::test::wrong_elements(kernel, instance, test, sum);
+}
 
 TEST_SUITE("gemm_skinny arithmetic") {
   TEST_CASE("every instance is a configuration of the space") {
@@ -219,10 +406,12 @@ TEST_SUITE("gemm_skinny arithmetic") {
     for (const Instance* instance : kInstances) {
       CHECK_NOTHROW(static_cast<void>(kernel.space.validated(instance->configuration)));
     }
+    for (const TypedInstance& typed : k16BitInstances) {
+      CHECK_NOTHROW(static_cast<void>(kernel.space.validated(typed.instance->configuration)));
+    }
   }
 
   TEST_CASE("sums have the promised bits") {
-    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_skinny");
     const std::vector<ArithmeticCase> cases = {
         {{1, 1, 1}, 1, 0, 0, 0},            // one element
         {{1, 256, 64}, 1, 0, 0, 0},         // whole tiles, mostly
@@ -234,20 +423,35 @@ TEST_SUITE("gemm_skinny arithmetic") {
         {{3, 2, 9000}, 1, 0, 0, 0},  // more of K than shared memory holds
     };
     for (const Instance* instance : kInstances) {
-      for (ArithmeticCase test : cases) {
-        const bool few_rows = instance->configuration.at("FEW_SIDE") == 0;
-        const std::int64_t few = few_rows ? test.problem.m : test.problem.n;
-        // Dozens of tiles along the side for few take long on threads of the CPU and show no more.
-        if (few > 8 * instance->configuration.at("FEW")) continue;
-        test.problem.op_a = instance->op_a;
-        test.problem.op_b = instance->op_b;
+      for (const ArithmeticCase& test : cases) {
         CAPTURE(to_string(instance->configuration));
         CAPTURE(to_string(test.problem));
-        const Order order(*instance, test.problem);
-        const auto sum = [&](std::int64_t, std::int64_t, const auto& add) {
-          return order.sum(add);
-        };
-        CHECK(wrong_elements(kernel, *instance, test, sum) == 0);
+        CHECK(wrong_elements(*instance, test) == 0);
+        CHECK(cuda_on_cpu::misaligned_accesses == 0);
+      }
+    }
+  }
+
+  TEST_CASE("sums of products of 16-bit operands have the promised bits") {
+    const std::vector<ArithmeticCase> cases = {
+        {{1, 1, 1}, 1, 0, 0, 0},             // one element
+        {{1, 72, 1024}, 1, 0, 0, 0},         // whole batches
+        {{72, 1, 1024}, 1, 0, 0, 0},         // the same of columns
+        {{4, 140, 200}, -1.5F, 0.5F, 4, 0},  // several tiles, some rows aligned
+        {{140, 4, 200}, -1.5F, 0.5F, 4, 0},  // the same of columns
+        {{5, 9, 519}, 2, -1, 3, 1},          // rows at odd elements
+        {{9, 5, 1030}, 1, 0, 1, 0},          // the same from an aligned address on
+        {{3, 24, 1064}, 1, 0, 8, 6},         // aligned leading dimensions, but no aligned row
+        {{3, 10, 300}, 1, 1, 6, 0},          // aligned rows that are no whole vectors
+        {{6, 40, 1}, 1, 0, 0, 0},            // some results are -0
+        {{2, 3, 9000}, 1, 0, 0, 0},          // more of K than shared memory holds
+    };
+    for (const TypedInstance& typed : k16BitInstances) {
+      for (ArithmeticCase test : cases) {
+        test.problem.types = typed.types();
+        CAPTURE(to_string(typed.instance->configuration));
+        CAPTURE(to_string(test.problem));
+        CHECK(wrong_elements(*typed.instance, test) == 0);
         CHECK(cuda_on_cpu::misaligned_accesses == 0);
       }
     }

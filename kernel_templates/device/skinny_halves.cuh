@@ -1,0 +1,298 @@
+// The products of gemm_skinny for elements of 16 bits. A batch is runs of 8 elements of K of each of
+// a lane's rows. The few rows are read from the L1 cache where they are K-major in memory, in which
+// case the warps of a block never wait for each other; otherwise from shared memory, in which they
+// are K-major.
+#pragma once
+
+#include "halves.cuh"
+#include "skinny_tile.cuh"
+
+namespace autotune_device {
+
+template <typename Few, typename Many>
+struct Products<Few, Many, 2> {
+  static constexpr int kRun = 8;
+  static constexpr int kRuns = UNROLL * 4 / static_cast<int>(sizeof(Many)) / kRun;
+  // A lane loads vectors of kVector elements: a run of each row, or its rows at each k of a run.
+  static constexpr int kVector = kKMajor ? kRun : LINES;
+  static constexpr int kVectors = kKMajor ? LINES : kRun;
+  // Elements of K of the few rows that shared memory holds, and of one row with what follows it, so
+  // that neighbouring rows are in other banks.
+  static constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
+  static constexpr int kPitch = kChunk + kRun;
+  static constexpr int kSharedWords = kFewKMajor ? 0 : FEW * kPitch / kInWord;
+  // The bits of -0, which stands for elements of the few rows that do not exist: it meets +0, and
+  // their product, -0, is the one number that changes no sum.
+  static constexpr unsigned kNoneOfFew = 0x8000;
+
+  // The elements of a lane's rows in one run.
+  struct Lines {
+    Halves<kVector> at[kVectors];
+
+    __device__ __forceinline__ float value(int row, int k) const {
+      const int vector = kKMajor ? row : k;
+      const int e = kKMajor ? k : row;
+      return value_of_half<Many>(at[vector].at[e / 2], e % 2);
+    }
+  };
+  // The same of the few rows.
+  struct FewLines {
+    Halves<kRun> at[FEW];
+  };
+
+  // Returns the distance of this lane's first k of a run from the first k of the batch.
+  static __device__ __forceinline__ int run_offset(int run) {
+    const int lane_k = static_cast<int>(threadIdx.x % 32) / kAcross;
+    return kRun * (kKMajor ? run * LANES_K + lane_k : lane_k * kRuns + run);
+  }
+
+  // Returns the vector of a lane's rows that begins at the k; a row that does not exist is the last
+  // one again.
+  static __device__ __forceinline__ const Many* vector(const Rows<Many>& many, long long k, int i) {
+    return many.at + (kKMajor ? minimum(row_offset(i), many.left - 1) * many.leading + k
+                              : (k + i) * many.leading);
+  }
+  static __device__ __forceinline__ const Few* vector_of_few(const Rows<Few>& few, long long k,
+                                                             int f) {
+    return few.at + minimum(f, few.left - 1) * few.leading + k;
+  }
+
+  static __device__ __forceinline__ void multiply(const Lines& lines, const FewLines& few,
+                                                  Sums& sums) {
+#pragma unroll
+    for (int k = 0; k < kRun; ++k) {
+#pragma unroll
+      for (int f = 0; f < FEW; ++f) {
+        const float factor = value_of_half<Few>(few.at[f].at[k / 2], k % 2);
+#pragma unroll
+        for (int row = 0; row < LINES; ++row) {
+          sums[f][row] = multiply_add(factor, lines.value(row, k), sums[f][row]);
+        }
+      }
+    }
+  }
+
+  // Loads a run of the few rows from shared memory, given from where its batch begins.
+  static __device__ __forceinline__ FewLines load_shared(const unsigned* batch, int run) {
+    FewLines lines;
+#pragma unroll
+    for (int f = 0; f < FEW; ++f) {
+      lines.at[f] = load_vector<kRun / kInWord>(batch + (f * kPitch + run_offset(run)) / kInWord);
+    }
+    return lines;
+  }
+
+  // Loads a run of aligned rows into the registers, or leaves these as they are. `from`: where the
+  // rows' vectors begin in the first run of the batch; where K is not contiguous, the first vector.
+  static __device__ __forceinline__ void load_run(bool exists, const Many* const* from,
+                                                  long long leading, int run, Lines& lines) {
+    const int ahead = run_offset(run) - run_offset(0);
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const Many* const at = kKMajor ? from[i] + ahead : from[0] + (ahead + i) * leading;
+      load_halves_once<kVector>(exists, at, lines.at[i]);
+    }
+  }
+
+  // Adds the products of whole batches of aligned rows, from k on, and moves k and `shared` to the
+  // first batch that is not whole. A run's registers are loaded again as soon as it is multiplied,
+  // so that loads are under way all the time.
+  static __device__ __forceinline__ void add_batches(const Rows<Few>& few, const Rows<Many>& many,
+                                                     long long& k, long long end,
+                                                     const unsigned*& shared, Sums& sums) {
+    bool more = k + kBatch <= end;
+    if (!more) return;
+    const Many* from[kKMajor ? LINES : 1];
+    const Few* from_few[kFewKMajor ? FEW : 1];
+#pragma unroll
+    for (int i = 0; i < (kKMajor ? LINES : 1); ++i) from[i] = vector(many, k + run_offset(0), i);
+#pragma unroll
+    for (int f = 0; f < (kFewKMajor ? FEW : 1); ++f) {
+      from_few[f] = vector_of_few(few, k + run_offset(0), f);
+    }
+    Lines lines[kRuns];
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run) load_run(true, from, many.leading, run, lines[run]);
+#pragma unroll 1
+    while (more) {
+      k += kStep;
+      more = k + kBatch <= end;
+#pragma unroll
+      for (const Many*& next : from) next += kKMajor ? kStep : kStep * many.leading;
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        FewLines of_few;
+        if (kFewKMajor) {
+          const int ahead = run_offset(run) - run_offset(0);
+#pragma unroll
+          for (int f = 0; f < FEW; ++f) {
+            of_few.at[f] = load_halves<kRun>(from_few[kFewKMajor ? f : 0] + ahead);
+          }
+        } else {
+          of_few = load_shared(shared, run);
+        }
+        multiply(lines[run], of_few, sums);
+        load_run(more, from, many.leading, run, lines[run]);
+      }
+#pragma unroll
+      for (const Few*& current : from_few) current += kStep;
+      shared += kStep / kInWord;
+    }
+  }
+
+  // Adds the products of `count` elements of K of a lane's rows, from its run's first k on. All rows
+  // may begin at any address.
+  static __device__ __forceinline__ void add_run(const Rows<Few>& few, const Rows<Many>& many,
+                                                 long long k, int count, int run,
+                                                 const unsigned* shared, Sums& sums) {
+    // Whether the vectors that cover all elements are parts of the operands.
+    const int last_row = minimum(row_offset(LINES - 1), many.left - 1);
+    const long long end =
+        kKMajor ? last_row * many.leading + k + kRun : (k + kRun - 1) * many.leading + LINES;
+    bool covered =
+        many.before + (kKMajor ? k : k * many.leading) >= kVector && end + kVector <= many.behind;
+    if (kFewKMajor) {
+      const long long end_of_few = (minimum(FEW, few.left) - 1) * few.leading + k + kRun;
+      covered = covered && few.before + k >= kRun && end_of_few + kRun <= few.behind;
+    }
+    if (!covered) {
+      add_elements(few, many, k, count, run, shared, sums);
+      return;
+    }
+    Cover<kVector> covers[kVectors];
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) covers[i].load(vector(many, k, i));
+    FewLines of_few;
+    if (kFewKMajor) {
+#pragma unroll
+      for (int f = 0; f < FEW; ++f) {
+        Cover<kRun> cover;
+        cover.load(vector_of_few(few, k, f));
+        of_few.at[f] = cover.elements();
+      }
+    } else {
+      of_few = load_shared(shared, run);
+    }
+    Lines lines;
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) lines.at[i] = covers[i].elements();
+    if (count < kRun) keep(count, lines, of_few);
+    multiply(lines, of_few, sums);
+  }
+
+  // Replaces the elements of K from `count` on.
+  static __device__ __forceinline__ void keep(int count, Lines& lines, FewLines& few) {
+#pragma unroll
+    for (int i = 0; i < kRun / kInWord; ++i) {
+      const int left = count - i * kInWord;
+      const unsigned kept = left <= 0 ? 0 : left < kInWord ? 0xffff : 0xffffffff;
+#pragma unroll
+      for (int f = 0; f < FEW; ++f) {
+        few.at[f].at[i] = (few.at[f].at[i] & kept) | (kNoneOfFew * 0x10001 & ~kept);
+      }
+#pragma unroll
+      for (int row = 0; kKMajor && row < LINES; ++row) lines.at[row].at[i] &= kept;
+    }
+#pragma unroll
+    for (int i = 0; !kKMajor && i < kRun; ++i) {
+#pragma unroll
+      for (unsigned& word : lines.at[i].at) word = i < count ? word : 0;
+    }
+  }
+
+  // Adds the products of `count` elements of K one by one.
+  static __device__ __forceinline__ void add_elements(const Rows<Few>& few, const Rows<Many>& many,
+                                                      long long k, int count, int run,
+                                                      const unsigned* shared, Sums& sums) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+      float values[LINES];
+#pragma unroll
+      for (int row = 0; row < LINES; ++row) {
+        const int existing = minimum(row_offset(row), many.left - 1);
+        const long long offset =
+            kKMajor ? existing * many.leading + k + i : (k + i) * many.leading + existing;
+        values[row] = value_of_half<Many>(load_halves<1>(many.at + offset).at[0], 0);
+      }
+#pragma unroll
+      for (int f = 0; f < FEW; ++f) {
+        unsigned half;
+        if (kFewKMajor) {
+          half = load_halves<1>(vector_of_few(few, k + i, f)).at[0];
+        } else {
+          const int at = f * kPitch + run_offset(run) + i;
+          half = shared[at / kInWord] >> 16 * (at % kInWord);
+        }
+#pragma unroll
+        for (int row = 0; row < LINES; ++row) {
+          sums[f][row] = multiply_add(value_of_half<Few>(half, 0), values[row], sums[f][row]);
+        }
+      }
+    }
+  }
+
+  // Adds the products of [begin, end), of which the few rows may be in shared memory, from begin on.
+  static __device__ __forceinline__ void add_all(const Rows<Few>& few, const Rows<Many>& many,
+                                                 long long begin, long long end,
+                                                 const unsigned* shared, Sums& sums) {
+    if (!many.exist) return;
+    const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
+    long long k = begin + own;
+    shared += own / kInWord;
+    if (many.aligned && (kKMajor || many.left >= LINES) && (!kFewKMajor || few.aligned)) {
+      add_batches(few, many, k, end, shared, sums);
+    }
+#pragma unroll 1
+    for (; k < end; k += kStep, shared += kStep / kInWord) {
+#pragma unroll 1
+      for (int run = 0; run < kRuns; ++run) {
+        const long long first = k + run_offset(run);
+        if (first >= end) continue;
+        const int count = end - first < kRun ? static_cast<int>(end - first) : kRun;
+        add_run(few, many, first, count, run, shared, sums);
+      }
+    }
+  }
+
+  // Copies `count` elements of K of the few rows to shared memory, from k on, and fills the last
+  // step. All threads of the block call this.
+  static __device__ __forceinline__ void copy_few(const Rows<Few>& few, long long k, int count,
+                                                  unsigned* shared) {
+    const int words = ((count - 1) / kStep + 1) * kStep / kInWord;  // of a row
+#pragma unroll 4
+    for (int e = threadIdx.x; e < FEW * words; e += kThreads) {
+      const int f = e % FEW;
+      const int in_row = e / FEW;
+      const Few* const from = few.at + (k + in_row * kInWord) * few.leading + f;
+      unsigned halves[kInWord];
+#pragma unroll
+      for (int i = 0; i < kInWord; ++i) {
+        const bool exists = f < few.left && in_row * kInWord + i < count;
+        halves[i] = exists ? load_halves<1>(from + i * few.leading).at[0] : kNoneOfFew;
+      }
+      shared[f * kPitch / kInWord + in_row] = halves[0] | halves[1] << 16;
+    }
+  }
+
+  // Adds the products of the elements [begin, end) of K to the sums. All threads of the block call
+  // this.
+  static __device__ __forceinline__ void accumulate(const Rows<Few>& few, const Rows<Many>& many,
+                                                    long long begin, long long end,
+                                                    Accumulator* shared, Sums& sums) {
+    unsigned* const words = reinterpret_cast<unsigned*>(shared);
+    if (kFewKMajor) {
+      add_all(few, many, begin, end, words, sums);
+      return;
+    }
+    for (long long chunk = begin; chunk < end; chunk += kChunk) {
+      const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
+      if (chunk > begin) __syncthreads();  // all threads have read the previous chunk
+      copy_few(few, chunk, count, words);
+      __syncthreads();
+      add_all(few, many, chunk, chunk + count, words, sums);
+    }
+    __syncthreads();
+  }
+};
+
+}  // namespace autotune_device
