@@ -1,6 +1,7 @@
 // The description of gemm_mma.cu, whose comments explain the parameters.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernel_templates/even_shares.hpp"
 #include "kernel_templates/gemm_template.hpp"
@@ -83,21 +84,22 @@ std::vector<Constraint> constraints() {
                               return v.stages() == 4 || v.stages() == (v.block_k() == 32 ? 6 : 3);
                             }),
       constraint_on<Values>(
-          "registers", "MIN_BLOCKS is as many blocks as fit an SM's registers, at most 4",
+          "registers",
+          "MIN_BLOCKS is as many blocks as fit an SM's registers, at most 4, or one less with 64 "
+          "results a thread and 4 warps",
           warps + ParameterNames{"MIN_BLOCKS"},
           [](const Values& v) {
-            const std::int64_t registers = v.results() > 64   ? 255
-                                           : v.results() > 32 ? 168
-                                                              : 128;
-            const std::int64_t fitting = kRegistersPerSm / (32 * v.warps() * registers);
-            return v.min_blocks() == std::min<std::int64_t>(fitting, 4);
+            const std::int64_t registers = v.results() > 64 ? 255 : v.results() > 32 ? 168 : 128;
+            const std::int64_t fitting =
+                std::min<std::int64_t>(kRegistersPerSm / (32 * v.warps() * registers), 4);
+            return v.min_blocks() == fitting || (fitting == 3 && v.min_blocks() == 2);
           }),
-      constraint_on<Values>(
-          "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          tile + ParameterNames{"BLOCK_K", "STAGES", "MIN_BLOCKS"},
-          [](const Values& v) {
-            return v.min_blocks() * (v.shared_bytes() + 1024) <= kSharedPerSm;
-          }),
+      constraint_on<Values>("shared_memory",
+                            "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
+                            tile + ParameterNames{"BLOCK_K", "STAGES", "MIN_BLOCKS"},
+                            [](const Values& v) {
+                              return v.min_blocks() * (v.shared_bytes() + 1024) <= kSharedPerSm;
+                            }),
       constraint_on<Values>("split",
                             "tiles of more than 128 x 128 results have SPLIT_K of 0 or 1; with "
                             "SPLIT_K above 1, RASTER is 4",
@@ -133,9 +135,9 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   constexpr double kTileCycles = 2'500;
   constexpr double kPartCycles = 3'500;
   constexpr double kKTileCycles = 250;
-  constexpr double kIdleWarps = 2;         // that an SM lacks to be busy all the time
-  constexpr double kReadsPerCycle = 64;    // elements of fragments from shared memory
-  constexpr double kBytesPerCycle = 40;    // from the L2 cache
+  constexpr double kIdleWarps = 2;       // that an SM lacks to be busy all the time
+  constexpr double kReadsPerCycle = 64;  // elements of fragments from shared memory
+  constexpr double kBytesPerCycle = 40;  // from the L2 cache
   // GeForce and Jetson GPUs have matrix units of a quarter of the rate.
   constexpr std::int64_t kThreadsOfDatacenterSm = 2048;
   const double fmas_per_cycle = sm.threads_per_sm < kThreadsOfDatacenterSm ? 400 : 1200;
@@ -193,14 +195,13 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 std::vector<KernelTemplate> make_gemm_mma(std::string_view source) {
-  return {kernel_template(
+  KernelTemplate result = kernel_template(
       {.name = "gemm_mma",
        .space_version = 1,
        .source = source,
        .space = ConfigSpace(parameters(), constraints()),
        .min_compute_capability = 80,
-       .supports =
-           [](const GemmProblem& problem) { return problem.types.a != ElementType::f32; },
+       .supports = [](const GemmProblem& problem) { return problem.types.a != ElementType::f32; },
        .default_configuration = default_configuration,
        .geometry = geometry,
        .shared_bytes = [](const Configuration&) -> std::int64_t { return 16; },  // a flag
@@ -215,9 +216,16 @@ std::vector<KernelTemplate> make_gemm_mma(std::string_view source) {
                               .block_k = v.block_k()};
            },
        .cost_model = cost_model,
-       .tensor_products = [](const GemmProblem&) { return TensorProducts{TensorInput::fp16, 1, 0}; },
+       .tensor_products =
+           [](const GemmProblem&) {
+             return TensorProducts{TensorInput::fp16, 1, 0};
+           },
        .knows_alignment = true,
-       .launch_parameters = {{.name = "SPLIT_K", .least = 0}, kRaster}})};
+       .launch_parameters = {{.name = "SPLIT_K", .least = 0}, kRaster}});
+  // Beside 128 sums there are no registers for what a block knows of its work: some words of it are
+  // in local memory while k_tiles are multiplied.
+  result.may_spill = true;
+  return {std::move(result)};
 }
 
 }  // namespace autotune

@@ -90,7 +90,7 @@ constexpr int warps_along_m() {
   return along_m;
 }
 constexpr int kWarpsM = warps_along_m();
-constexpr int kWarpM = BLOCK_M / kWarpsM;           // rows of a warp's tile
+constexpr int kWarpM = BLOCK_M / kWarpsM;            // rows of a warp's tile
 constexpr int kWarpN = BLOCK_N / (WARPS / kWarpsM);  // its columns
 constexpr int kFragmentsM = kWarpM / 16;
 constexpr int kFragmentsN = kWarpN / 16;
@@ -131,13 +131,13 @@ struct Fragments {
   __device__ __forceinline__ void load(const ElementA* stage, const Place& place, int k) {
 #pragma unroll
     for (int i = 0; i < kFragmentsM; ++i) {
-      load_fragment<!TileA::kKMajor, kThreads>(
-          a[i], stage + TileA::fragment_behind(place.a, 16 * i, k));
+      load_fragment<!TileA::kKMajor, kThreads>(a[i],
+                                               stage + TileA::fragment_behind(place.a, 16 * i, k));
     }
 #pragma unroll
     for (int j = 0; j < kFragmentsN; ++j) {
-      load_fragment<!TileB::kKMajor, kThreads>(
-          b[j], stage + TileB::fragment_behind(place.b, 16 * j, k));
+      load_fragment<!TileB::kKMajor, kThreads>(b[j],
+                                               stage + TileB::fragment_behind(place.b, 16 * j, k));
     }
   }
 
@@ -232,8 +232,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
                                 static_cast<unsigned>((k - 1) / BLOCK_K + 1));
   TileScheduler scheduler(partition);
   const Place place;
-  const auto* const readable = reinterpret_cast<const ElementA*>(
-      reinterpret_cast<unsigned long long>(a) / 16 * 16);
+  const auto* const readable =
+      reinterpret_cast<const ElementA*>(reinterpret_cast<unsigned long long>(a) / 16 * 16);
   griddep_wait(static_cast<int>(partition.clusters));
   WorkTile work;
   while (scheduler.next(work)) {

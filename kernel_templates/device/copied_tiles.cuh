@@ -26,6 +26,11 @@ __device__ __forceinline__ void cp_async_some(T* to, const T* from, int bytes) {
                  "n"(kBytes), "r"(bytes));
   }
 }
+// Makes the compiler add to a pointer step by step, which takes fewer instructions than products.
+template <typename T>
+__device__ __forceinline__ void keep_in_registers(const T*& pointer) {
+  asm volatile("" : "+l"(pointer));
+}
 // Returns the first word of the next lane, which `next` points to.
 __device__ __forceinline__ unsigned first_word_of_next_lane(unsigned own, const unsigned*) {
   return __shfl_down_sync(0xffffffff, own, 1);
@@ -39,6 +44,8 @@ __device__ __forceinline__ void cp_async_some(T* to, const T* from, int bytes) {
     to[i] = i * static_cast<int>(sizeof(T)) < bytes ? from[i] : T{};
   }
 }
+template <typename T>
+__device__ __forceinline__ void keep_in_registers(const T*&) {}
 __device__ __forceinline__ unsigned first_word_of_next_lane(unsigned, const unsigned* next) {
   return *next;
 }
@@ -54,7 +61,7 @@ class CopiedTiles {
   static constexpr int kChunk = 8;  // elements of 16 bytes
   static constexpr int kWord = 2;
   template <int kWidth>
-  static constexpr int kLineStep = kThreads * kWidth / kLength;  // lines that are copied at once
+  static constexpr int kLineStep = kThreads* kWidth / kLength;  // lines that are copied at once
   static_assert(sizeof(T) == 2 && kThreads % Tile::kChunks == 0);
   static_assert(!kAnywhere || (kLineStep<kWord> % 2 == 0 && kLines <= kThreads),
                 "a thread's lines all begin in the same part of a word");
@@ -84,7 +91,6 @@ class CopiedTiles {
     const long long first_along = Tile::kKMajor ? first_k : first_row;
     next_ = source + (first_line + line_) * ld + first_along + along_;
     if constexpr (kAnywhere) {
-      last_ = source + (first_line + thread) * ld + first_along + kLength - 1;
       if (words_ && is_odd(line_)) {
         begins_before_ = next_ == source;
         --next_;
@@ -97,18 +103,11 @@ class CopiedTiles {
   // Starts to copy the next k_tile, of which k_left elements of K are there. All threads call this.
   // readable: a multiple of 16 bytes that a copy names where it stores zeros.
   __device__ __forceinline__ void copy(T* to, const T* readable, int k_left) {
-    const bool whole = rows_left_ == Tile::kRows && k_left >= BLOCK_K;
     if (kAnywhere && words_) {
-      if (whole) {
-        copy_lines<kWord, false>(to, readable, k_left);
-      } else {
-        copy_lines<kWord, true>(to, readable, k_left);
-      }
       copy_last_elements(to + Tile::kSize, readable, k_left);
-    } else if (whole) {
-      copy_lines<kChunk, false>(to, readable, k_left);
+      copy_lines<kWord>(to, readable, k_left);
     } else {
-      copy_lines<kChunk, true>(to, readable, k_left);
+      copy_lines<kChunk>(to, readable, k_left);
     }
     next_ += Tile::kKMajor ? BLOCK_K : BLOCK_K * ld_;
   }
@@ -163,51 +162,79 @@ class CopiedTiles {
     return 2 * (elements < 0 ? 0 : elements < most ? elements : most);
   }
 
-  // Copies kWidth elements at a time. kChecked: zeros are stored for what the matrix does not have.
-  template <int kWidth, bool kChecked>
+  // What a copy of lines has to look at: only whether a row of K is there; the elements that are
+  // there, too; also which k are there.
+  enum class Edge { none, rows, k };
+
+  // Copies kWidth elements at a time.
+  template <int kWidth>
   __device__ __forceinline__ void copy_lines(T* to, const T* readable, int k_left) {
+    if (k_left < BLOCK_K) {
+      copy_lines<kWidth, Edge::k>(to, readable, k_left);
+    } else if (!Tile::kKMajor && rows_left_ < Tile::kRows) {
+      copy_lines<kWidth, Edge::rows>(to, readable, k_left);
+    } else {
+      copy_lines<kWidth, Edge::none>(to, readable, k_left);
+    }
+    if (kWidth == kWord) begins_before_ = false;
+  }
+
+  // Stores zeros for elements beyond K, and nothing or anything for rows that the matrix does not
+  // have, since their results are not stored.
+  template <int kWidth, Edge kEdge>
+  __device__ __forceinline__ void copy_lines(T* to, const T* readable, int k_left) const {
     constexpr int kStep = kLineStep<kWidth>;
+    constexpr int kUnroll = kEdge == Edge::k ? 1 : (kLines - 1) / kStep + 1;
+    constexpr bool kAllThere = !Tile::kKMajor && kEdge != Edge::k && kLines % kStep == 0;
     const int bytes = bytes_of(along_left(k_left), kWidth);
-    const int lines = lines_left(k_left) - line_;
+    if (kEdge == Edge::rows && bytes == 0) return;
+    const int lines = (kEdge == Edge::k || Tile::kKMajor ? lines_left(k_left) : kLines) - line_;
     const T* from = next_;
-#pragma unroll
+    long long step = kStep * ld_;
+    if (Tile::kKMajor && kEdge == Edge::k && bytes == 0) {
+      from = readable;
+      step = 0;
+    }
+#pragma unroll kUnroll
     for (int i = 0; i < kLines; i += kStep) {
-      if (kLines % kStep != 0 && i + line_ >= kLines) break;
       T* const own = to + Tile::offset_behind(own_, i);
       if (kWidth == kWord && i == 0 && begins_before_) {
-        *own = T{};
+        // The first element of the matrix, in front of which there may be nothing.
+        own[0] = T{};
         own[1] = from[1];
-        begins_before_ = false;
-      } else if constexpr (kChecked) {
-        const int there = i < lines ? bytes : 0;
-        cp_async_some<2 * kWidth>(own, there > 0 ? from : readable, there);
-      } else {
-        cp_async<kWidth>(own, from);
+      } else if (kAllThere || i < lines) {
+        if constexpr (kEdge == Edge::none) {
+          cp_async<kWidth>(own, from);
+        } else {
+          cp_async_some<2 * kWidth>(own, from, bytes);
+        }
+      } else if (!Tile::kKMajor && kEdge == Edge::k && i + line_ < kLines) {
+        cp_async_some<2 * kWidth>(own, readable, 0);
       }
-      from += kStep * ld_;
+      from += step;
+      keep_in_registers(from);
     }
   }
 
-  // Copies the last elements of lines that begin in the middle of a word.
-  __device__ __forceinline__ void copy_last_elements(T* to, const T* readable, int k_left) {
+  // Copies the last elements of lines that begin in the middle of a word, each by the thread that
+  // has the line's number.
+  __device__ __forceinline__ void copy_last_elements(T* to, const T* readable, int k_left) const {
     const int line = static_cast<int>(threadIdx.x);
-    if (line < kLines && is_odd(line)) {
-      const bool is_there =
-          line < lines_left(k_left) && kLength <= (Tile::kKMajor ? k_left : rows_left_);
-      cp_async_some<4>(to + kWord * line, is_there ? last_ : readable, is_there ? 2 : 0);
-    }
-    last_ += Tile::kKMajor ? BLOCK_K : BLOCK_K * ld_;
+    if (line >= kLines || !is_odd(line)) return;
+    const bool is_there =
+        line < lines_left(k_left) && kLength <= (Tile::kKMajor ? k_left : rows_left_);
+    const T* const last = next_ + (line - line_) * ld_ + (kLength - 1 + along_left_);
+    cp_async_some<4>(to + kWord * line, is_there ? last : readable, is_there ? 2 : 0);
   }
 
-  const T* next_;       // this thread's first element of the next k_tile
+  const T* next_;  // this thread's first element of the next k_tile
   long long ld_;
-  int rows_left_;       // of the matrix, from the tile's first row on
+  int rows_left_;  // of the matrix, from the tile's first row on
   int line_, along_, own_;
-  int along_left_ = 0;  // less than what is left of the matrix along a line
-  bool words_ = false;      // copies are of words
-  bool first_odd_ = false;  // the matrix begins in the middle of a word
+  int along_left_ = 0;          // less than what is left of the matrix along a line
+  bool words_ = false;          // copies are of words
+  bool first_odd_ = false;      // the matrix begins in the middle of a word
   bool begins_before_ = false;  // next_ is in front of the matrix
-  const T* last_ = nullptr;     // the last element of the line that has this thread's number
 };
 
 }  // namespace autotune_device

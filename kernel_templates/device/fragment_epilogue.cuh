@@ -32,12 +32,12 @@ struct FragmentEpilogue {
                                         ElementC* staging) const {
     const bool is_aligned = reinterpret_cast<unsigned long long>(output.c) % 16 == 0 &&
                             output.ldc * static_cast<int>(sizeof(ElementC)) % 16 == 0;
-    const int lane = static_cast<int>(threadIdx.x % 32);
+    const Corner corner{row, column, left_of(m - row), left_of(n - column)};
     if (ALIGNED || is_aligned) {
-      store_vectors(sums, row + lane / 4, column, lane % 4);
+      store_vectors(sums, corner);
     } else {
       __syncthreads();  // all threads have read their operands from this memory
-      store_elements(sums, row, column, lane, staging + threadIdx.x / 32 * kStaging);
+      store_elements(sums, corner, staging + threadIdx.x / 32 * kStaging);
     }
   }
 
@@ -63,39 +63,48 @@ struct FragmentEpilogue {
     }
     return pair;
   }
+  // The first row and column of the warp's tile, and how many C has from them on, up to 256.
+  struct Corner {
+    long long row, column;
+    int rows, columns;
+  };
+  static __device__ __forceinline__ int left_of(long long left) {
+    return left < 256 ? static_cast<int>(left) : 256;
+  }
+
   // Returns two neighbouring results, or anything for those that C does not have.
-  __device__ __forceinline__ Pair results(const float* sums, long long row, long long column) const {
-    const bool is_row = row < m;
-    const float low = is_row && column < n ? output.value(row, column, sums[0]) : 0;
-    const float high = is_row && column + 1 < n ? output.value(row, column + 1, sums[1]) : 0;
-    return pair_of(low, high);
+  __device__ __forceinline__ Pair results(const float* sums, const Corner& corner, int down,
+                                          int across) const {
+    const long long row = corner.row + down, column = corner.column + across;
+    const bool is_row = down < corner.rows;
+    const bool has_low = is_row && across < corner.columns;
+    const bool has_high = is_row && across + 1 < corner.columns;
+    return pair_of(has_low ? output.value(row, column, sums[0]) : 0,
+                   has_high ? output.value(row, column + 1, sums[1]) : 0);
   }
 
   // Stores vectors of up to 16 bytes, of kPairs pairs. The four lanes that have a row exchange
-  // them, so that each has all pairs, or every other one, of 8 columns. row: of the lane's first
-  // sum.
-  __device__ __forceinline__ void store_vectors(const float (&sums)[kSums], long long row,
-                                                long long column, int lane) const {
+  // them, so that each has all pairs, or every other one, of 8 columns.
+  __device__ __forceinline__ void store_vectors(const float (&sums)[kSums],
+                                                const Corner& corner) const {
     constexpr int kPairs = minimum(4 / kWords, kFragmentsN);
+    const int lane = static_cast<int>(threadIdx.x % 4);
+    const int own_row = static_cast<int>(threadIdx.x % 32 / 4);
     const int which = lane % kPairs;  // fragment of kPairs
-    const int of_pairs = (lane - which) * 2 + which * 8;
+    const int own_column = (lane - which) * 2 + which * 8;
 #pragma unroll
-    for (int i = 0; i < kFragmentsM; ++i) {
+    for (int i = 0; i < 2 * kFragmentsM; ++i) {
+      const int down = own_row + 8 * i;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const long long at_row = row + 16 * i + 8 * half;
+      for (int j = 0; j < kFragmentsN; j += kPairs) {
+        Pair pairs[kPairs];
 #pragma unroll
-        for (int j = 0; j < kFragmentsN; j += kPairs) {
-          Pair pairs[kPairs];
-#pragma unroll
-          for (int e = 0; e < kPairs; ++e) {
-            pairs[e] = results(sums + (i * kFragmentsN + j + e) * 4 + 2 * half, at_row,
-                               column + 8 * (j + e) + 2 * lane);
-          }
-          exchange<1>(pairs, lane);
-          const long long first = column + 8 * j + of_pairs;
-          if (at_row < m) store_pairs(pairs, at_row, first);
+        for (int e = 0; e < kPairs; ++e) {
+          pairs[e] = results(sums + (i / 2 * kFragmentsN + j + e) * 4 + i % 2 * 2, corner, down,
+                             8 * (j + e) + 2 * lane);
         }
+        exchange<1>(pairs, lane);
+        if (down < corner.rows) store_pairs(pairs, corner, down, own_column + 8 * j);
       }
     }
   }
@@ -122,19 +131,19 @@ struct FragmentEpilogue {
   }
 
   template <int kPairs>
-  __device__ __forceinline__ void store_pairs(const Pair (&pairs)[kPairs], long long row,
-                                              long long column) const {
+  __device__ __forceinline__ void store_pairs(const Pair (&pairs)[kPairs], const Corner& corner,
+                                              int down, int across) const {
     constexpr int kCount = kPairs * kWords;
     Vector<unsigned, kCount> words;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) words.at[i] = pairs[i / kWords].at[i % kWords];
-    ElementC* const to = output.c + row * output.ldc + column;
-    if (column + 2 * kPairs <= n) {
+    ElementC* const to = output.c + (corner.row + down) * output.ldc + corner.column + across;
+    if (across + 2 * kPairs <= corner.columns) {
       store_vector<kCount>(reinterpret_cast<unsigned*>(to), words);
     } else if (!ALIGNED) {
 #pragma unroll
       for (int e = 0; e < 2 * kPairs; ++e) {
-        if (column + e < n) to[e] = element_of<ElementC>(words, e);
+        if (across + e < corner.columns) to[e] = element_of<ElementC>(words, e);
       }
     }
   }
@@ -153,40 +162,38 @@ struct FragmentEpilogue {
   }
 
   // Stores results one by one, neighbours by neighbouring lanes.
-  __device__ __forceinline__ void store_elements(const float (&sums)[kSums], long long row,
-                                                 long long column, int lane,
+  __device__ __forceinline__ void store_elements(const float (&sums)[kSums], const Corner& corner,
                                                  ElementC* staging) const {
     constexpr int kAcross = minimum(kTileColumns, 32);
     constexpr int kRows = 32 / kAcross;  // that the lanes store at once
+    const int lane = static_cast<int>(threadIdx.x % 32);
     const int own_row = lane / kAcross, own_column = lane % kAcross;
-    auto* const put = staging + lane / 4 * kPitch + lane % 4 * 2;
+    ElementC* const put = staging + lane / 4 * kPitch + lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < kFragmentsM; ++i) {
-      const long long of_fragment = row + 16 * i;
       sync_warp();  // all lanes have read the results of the rows before
 #pragma unroll
       for (int j = 0; j < 2 * kFragmentsN; ++j) {
         const int down = j % 2 * 8, across = j / 2 * 8;
-        const Pair pair =
-            results(sums + i * kFragmentsN * 4 + 2 * j, of_fragment + lane / 4 + down,
-                    column + across + lane % 4 * 2);
+        const Pair pair = results(sums + i * kFragmentsN * 4 + 2 * j, corner,
+                                  16 * i + lane / 4 + down, across + lane % 4 * 2);
         Vector<unsigned, kWords> words;
 #pragma unroll
         for (int word = 0; word < kWords; ++word) words.at[word] = pair.at[word];
         store_vector<kWords>(reinterpret_cast<unsigned*>(put + down * kPitch + across), words);
       }
       sync_warp();
-#pragma unroll
-      for (int across = 0; across < kTileColumns; across += kAcross) {
-        const bool is_column = column + across + own_column < n;
+#pragma unroll 1
+      for (int across = own_column; across < kTileColumns; across += kAcross) {
+        const int rows = across < corner.columns ? corner.rows - 16 * i : 0;
         ElementC* to =
-            output.c + (of_fragment + own_row) * output.ldc + column + across + own_column;
-#pragma unroll
-        for (int down = 0; down < 16; down += kRows) {
-          if (is_column && of_fragment + own_row + down < m) {
-            *to = staging[(own_row + down) * kPitch + own_column + across];
-          }
+            output.c + (corner.row + 16 * i + own_row) * output.ldc + corner.column + across;
+        const ElementC* from = staging + own_row * kPitch + across;
+#pragma unroll 4
+        for (int down = own_row; down < 16; down += kRows) {
+          if (down < rows) *to = *from;
           to += kRows * output.ldc;
+          from += kRows * kPitch;
         }
       }
     }

@@ -157,9 +157,9 @@ namespace even { enum { kSplit = 0 };
 }
 // clang-format on
 
-const std::vector<Kind> kKinds = {mma_words_nn::kind,  mma_words_nt::kind,  mma_words_tn::kind,
-                                  mma_words_tt::kind,  mma_chunks_nn::kind, mma_chunks_tt::kind,
-                                  split::mma_parts_tn::kind, even::mma_turns_nt::kind};
+const std::vector<Kind> kKinds = {
+    mma_words_nn::kind,  mma_words_nt::kind,  mma_words_tn::kind,        mma_words_tt::kind,
+    mma_chunks_nn::kind, mma_chunks_tt::kind, split::mma_parts_tn::kind, even::mma_turns_nt::kind};
 
 const KernelTemplate& gemm_mma() {
   return *autotune::built_in_kernels().find("gemm_mma");
@@ -184,8 +184,8 @@ struct Matrix {
         ld(of_columns + test.gap),
         stride(of_rows * ld + (test.batch > 1 ? test.gap : 0)),
         shift(test.shift) {
-    values.resize(static_cast<std::size_t>(shift + (test.batch - 1) * stride + (rows - 1) * ld +
-                                           columns));
+    values.resize(
+        static_cast<std::size_t>(shift + (test.batch - 1) * stride + (rows - 1) * ld + columns));
   }
   [[nodiscard]] std::size_t index(long long product, long long row, long long column) const {
     return static_cast<std::size_t>(shift + product * stride + row * ld + column);
@@ -276,9 +276,9 @@ bool is_aligned(const Case& test) {
 
 const std::vector<Case> kCases = {
     {.m = 1, .n = 1, .k = 1},
-    {.m = 64, .n = 64, .k = 64},                                        // whole tiles
+    {.m = 64, .n = 64, .k = 64},                                           // whole tiles
     {.m = 72, .n = 136, .k = 40, .alpha = -1.5F, .beta = 0.5F, .gap = 8},  // several tiles
-    {.m = 33, .n = 17, .k = 19},                                        // edges everywhere
+    {.m = 33, .n = 17, .k = 19},                                           // edges everywhere
     {.m = 33, .n = 70, .k = 133, .alpha = 2, .beta = -1, .gap = 2, .shift = 1},
     {.m = 36, .n = 70, .k = 66, .gap = 2, .shift = 1},  // all lines begin within a word
     {.m = 36, .n = 70, .k = 66, .gap = 2},              // none does
