@@ -147,14 +147,17 @@ class TileScheduler {
 // Stores this thread's sums as a part of a tile that several clusters share. In the cluster that
 // arrives last the sums become those of all parts, in the order of K, and the function returns
 // true. The block has kGroups groups of kThreads threads, whose tiles are independent; all threads
-// of a group call this. flags: shared memory, a word for each group.
-template <int kGroups, int kThreads, int kSums>
+// of a group call this. flags: shared memory, a word for each group. kTakeTurns: the groups have
+// tiles of the block in turn, so that parts of a tile may come from any of them.
+template <int kGroups, int kThreads, bool kTakeTurns = false, int kSums>
 __device__ __forceinline__ bool add_parts(int* counters, float* parts,
                                           const WorkPartition& partition, unsigned tile, int* flags,
                                           float (&sums)[kSums]) {
   // A thread with 128 sums has no registers left for vectors of four.
   constexpr int kWidth = kSums > 96 ? 1 : 4;
+  constexpr int kPerTile = kTakeTurns ? 1 : kGroups;  // groups that have a part of it
   const unsigned group = kGroups == 1 ? 0 : threadIdx.x / kThreads;
+  const unsigned in_tile = kTakeTurns ? 0 : group;
   const unsigned shared_tile = tile - partition.whole;
   const unsigned first = partition.cluster_of(shared_tile * partition.k_tiles);
   const unsigned last = partition.cluster_of((shared_tile + 1) * partition.k_tiles - 1);
@@ -163,7 +166,7 @@ __device__ __forceinline__ bool add_parts(int* counters, float* parts,
   const auto place = [&](unsigned cluster) {
     const bool second = partition.begin(cluster) / partition.k_tiles != shared_tile;
     const unsigned block = (2 * cluster + second) * CLUSTER + cluster_rank();
-    return parts + static_cast<long long>(block * kGroups + group) * kThreads * kSums +
+    return parts + static_cast<long long>(block * kPerTile + in_tile) * kThreads * kSums +
            threadIdx.x % kThreads * kWidth;
   };
   const auto sync = [&] {
@@ -183,7 +186,7 @@ __device__ __forceinline__ bool add_parts(int* counters, float* parts,
   }
   sync();
   if (threadIdx.x % kThreads == 0) {
-    int* const counter = counters + (shared_tile * CLUSTER + cluster_rank()) * kGroups + group;
+    int* const counter = counters + (shared_tile * CLUSTER + cluster_rank()) * kPerTile + in_tile;
     flags[group] = atomic_increment(counter) == static_cast<int>(last - first);
     if (flags[group]) *counter = 0;
   }

@@ -41,6 +41,33 @@ __device__ __forceinline__ void tma_load_box(T* to, const TensorMap& map, int co
       : "memory");
 }
 
+// The same for a map of several matrices where kBatched, to the same place in each of the first
+// kBlocks blocks of the cluster, at whose barriers the bytes count. One thread calls this.
+template <int kBlocks, bool kBatched, typename T>
+__device__ __forceinline__ void tma_multicast_box(T* to, const TensorMap& map, int column, int row,
+                                                  int matrix, Barrier* barrier) {
+  constexpr unsigned short kAll = (1 << kBlocks) - 1;
+  if constexpr (kBatched) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(to)),
+        "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(shared_address(barrier)), "h"(kAll)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
+        "l"(&map), "r"(column), "r"(row), "r"(shared_address(barrier)), "h"(kAll)
+        : "memory");
+  }
+}
+
+// Starts to load the map itself, for copies that follow. It may be called before griddep_wait():
+// a map is an argument.
+__device__ __forceinline__ void prefetch_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 // Orders this thread's earlier reads of shared memory before later writes by TMA.
 __device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

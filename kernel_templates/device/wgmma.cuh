@@ -1,9 +1,26 @@
 // Matrix instructions of a warpgroup: 64 rows of A times 64 to 256 columns of B, with operands of
-// FP16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0 alone). Plain
-// C++ compilers see an empty header.
+// 16 bits in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0 alone).
+// Plain C++ compilers see an empty header.
 //
 // PROMOTE_K is the number of elements of K that a call multiplies: 32 or 64.
 #pragma once
+
+// The type of both operands, as PTX names it. WGMMA_NAME_OF(ELEMENT_A) has that of elements.
+#ifndef WGMMA_TYPE
+#define WGMMA_TYPE "f16"
+#endif
+#define WGMMA_NAME_OF(element) WGMMA_NAME_OF_NAMED(element)
+#define WGMMA_NAME_OF_NAMED(element) WGMMA_NAME_OF_##element
+#define WGMMA_NAME_OF___nv_bfloat16 "bf16"
+#define WGMMA_NAME_OF___half "f16"
+
+// 1: shared memory has the rows of A, or the columns of B, of one k side by side.
+#ifndef WGMMA_MN_MAJOR_A
+#define WGMMA_MN_MAJOR_A 0
+#endif
+#ifndef WGMMA_MN_MAJOR_B
+#define WGMMA_MN_MAJOR_B 0
+#endif
 
 #ifdef __CUDACC__
 
@@ -16,6 +33,14 @@ __device__ __forceinline__ unsigned long long matrix_descriptor(unsigned shared_
   constexpr unsigned long long kSwizzle128 = 1ULL << 62;
   constexpr unsigned long long kEightRows = 1024 / 16;
   return kSwizzle128 | kEightRows << 32 | 1ULL << 16 | shared_address / 16;
+}
+
+// Describes an MN-major operand: boxes of 64 lines (rows of A, columns of B) by 64 of K, one box
+// behind the other. A box has 64 lines of one k (128 bytes) behind those of the k before, with the
+// vectors of 16 bytes in the order of the 128-byte swizzle.
+__device__ __forceinline__ unsigned long long mn_major_descriptor(unsigned shared_address) {
+  constexpr unsigned long long kFromOneBox = (8192 / 16 - 1) << 16;
+  return matrix_descriptor(shared_address) + kFromOneBox;
 }
 
 // Orders earlier accesses to the sums' registers before the matrix instructions that follow.
@@ -67,32 +92,43 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   "%107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, " \
   "%118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-// The products of 32 or 64 elements of K: two or four instructions, each 32 bytes further along the
-// rows.
-#if PROMOTE_K == 32
-#define WGMMA(registers, columns, a, b, add)                                                     \
-  "{\n.reg .pred add, one;\n.reg .b64 a, b;\n"                                                   \
-  "setp.ne.s32 add, " add ", 0;\nsetp.eq.s32 one, " add ", " add                                 \
-  ";\n" WGMMA_STEP(registers, columns, a, b, "add") "add.s64 a, " a ", 2;\nadd.s64 b, " b        \
-                                                    ", 2;\n" WGMMA_STEP(registers, columns, "a", \
-                                                                        "b", "one") "}"
+// How far 16 elements of K are along an operand, as descriptors count, and its bit of the
+// instruction.
+#if WGMMA_MN_MAJOR_A
+#define WGMMA_ALONG_A "128"
+#define WGMMA_MAJOR_A "1"
 #else
-#define WGMMA(registers, columns, a, b, add)                                                    \
-  "{\n.reg .pred add, one;\n.reg .b64 a, b;\n"                                                  \
-  "setp.ne.s32 add, " add ", 0;\nsetp.eq.s32 one, " add ", " add ";\n" WGMMA_STEP(              \
-      registers, columns, a, b,                                                                 \
-      "add") "add.s64 a, " a ", 2;\nadd.s64 b, " b                                              \
-             ", 2;\n" WGMMA_STEP(registers, columns, "a", "b",                                  \
-                                 "one") "add.s64 a, " a ", 4;\nadd.s64 b, " b                   \
-                                        ", 4;\n" WGMMA_STEP(                                    \
-                                            registers, columns, "a", "b",                       \
-                                            "one") "add.s64 a, " a ", 6;\nadd.s64 b, " b        \
-                                                   ", 6;\n" WGMMA_STEP(registers, columns, "a", \
-                                                                       "b", "one") "}"
+#define WGMMA_ALONG_A "2"
+#define WGMMA_MAJOR_A "0"
 #endif
-#define WGMMA_STEP(registers, columns, a, b, add)                                          \
-  "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32.f16.f16 {" registers "}, " a ", " b \
-  ", " add ", 1, 1, 0, 0;\n"
+#if WGMMA_MN_MAJOR_B
+#define WGMMA_ALONG_B "128"
+#define WGMMA_MAJOR_B "1"
+#else
+#define WGMMA_ALONG_B "2"
+#define WGMMA_MAJOR_B "0"
+#endif
+
+// The products of 16 elements of K, and of those that are `steps` times 16 elements further.
+#define WGMMA_STEP(registers, columns, a, b, add)                                                 \
+  "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." WGMMA_TYPE "." WGMMA_TYPE " {" registers \
+  "}, " a ", " b ", " add ", 1, 1, " WGMMA_MAJOR_A ", " WGMMA_MAJOR_B ";\n"
+#define WGMMA_AHEAD(registers, columns, a, b, steps)                                               \
+  "add.s64 a, " a ", " steps " * " WGMMA_ALONG_A ";\nadd.s64 b, " b ", " steps " * " WGMMA_ALONG_B \
+  ";\n" WGMMA_STEP(registers, columns, "a", "b", "one")
+
+// The products of PROMOTE_K elements of K.
+#if PROMOTE_K == 32
+#define WGMMA_ALL_AHEAD(registers, columns, a, b) WGMMA_AHEAD(registers, columns, a, b, "1")
+#else
+#define WGMMA_ALL_AHEAD(registers, columns, a, b) \
+  WGMMA_AHEAD(registers, columns, a, b, "1")      \
+  WGMMA_AHEAD(registers, columns, a, b, "2") WGMMA_AHEAD(registers, columns, a, b, "3")
+#endif
+#define WGMMA(registers, columns, a, b, add)                     \
+  "{\n.reg .pred add, one;\n.reg .b64 a, b;\n"                   \
+  "setp.ne.s32 add, " add ", 0;\nsetp.eq.s32 one, " add ", " add \
+  ";\n" WGMMA_STEP(registers, columns, a, b, "add") WGMMA_ALL_AHEAD(registers, columns, a, b) "}"
 
 // Starts sums = (add ? sums : 0) + the products of PROMOTE_K elements of K. A thread's sums are
 // those of two rows, 8 apart: four neighbours of a group are two columns of the one and of the
