@@ -195,14 +195,10 @@ Configuration default_configuration(const GemmProblem& problem) {
   return made(64, 64, cluster_k == 1 ? 2 : 1, cluster_k, 1);
 }
 
-// Returns whether TMA can copy both operands, where nothing pads them, and blocks can count the
-// tiles.
+// Returns whether blocks can count the tiles.
 bool supports(const GemmProblem& problem) {
   constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
-  const std::int64_t bytes =
-      problem.lda() * size_bytes(problem.types.a) | problem.ldb() * size_bytes(problem.types.b);
-  return bytes % 16 == 0 &&
-         ceil_div(problem.m, 64) * ceil_div(problem.n, 64) <= kMostTiles / problem.batch;
+  return ceil_div(problem.m, 64) * ceil_div(problem.n, 64) <= kMostTiles / problem.batch;
 }
 
 }  // namespace
@@ -240,6 +236,7 @@ std::vector<KernelTemplate> make_gemm_wgmma(std::string_view source) {
        .takes_tensor_maps = true,
        .copying_threads = 32,
        .architecture_specific = true,
+       .needs_alignment = true,
        .launch_parameters = {{.name = "SPLIT_K", .least = 0}, kRaster}})};
 }
 
