@@ -85,8 +85,11 @@ std::vector<Constraint> constraints() {
           [](const Values& v) {
             return v.cluster() < 4 || (v.tile_m() == 64 && !v.takes_turns() && v.split_k() == 1);
           }),
-      constraint_on<Values>("turns", "PINGPONG=1 only with SPLIT_K=0", {"PINGPONG", "SPLIT_K"},
-                            [](const Values& v) { return !v.takes_turns() || v.split_k() == 0; }),
+      constraint_on<Values>("turns", "PINGPONG=1 only with SPLIT_K=0 and at most 128 rows",
+                            {"BLOCK_M", "PINGPONG", "SPLIT_K"},
+                            [](const Values& v) {
+                              return !v.takes_turns() || (v.split_k() == 0 && v.tile_m() <= 128);
+                            }),
       constraint_on<Values>(
           "split",
           "with CLUSTER_K above 1, BLOCK_M is at most 128, PINGPONG is 0, CLUSTER and SPLIT_K are "
