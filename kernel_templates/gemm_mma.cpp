@@ -201,7 +201,8 @@ std::vector<KernelTemplate> make_gemm_mma(std::string_view source) {
        .source = source,
        .space = ConfigSpace(parameters(), constraints()),
        .min_compute_capability = 80,
-       .supports = [](const GemmProblem& problem) { return problem.types.a != ElementType::f32; },
+       .types = is_16_bit,
+       .supports = [](const GemmProblem&) { return true; },
        .default_configuration = default_configuration,
        .geometry = geometry,
        .shared_bytes = [](const Configuration&) -> std::int64_t { return 16; },  // a flag

@@ -3,6 +3,7 @@
 
 #include "element.cuh"
 #include "lane_sums.cuh"
+#include "mma.cuh"
 #include "output.cuh"
 #include "sync.cuh"
 #include "vector.cuh"
@@ -48,18 +49,18 @@ struct FragmentEpilogue {
     unsigned at[kWords];
   };
 
+  template <typename T>
   static __device__ __forceinline__ Pair pair_of(float low, float high) {
     Pair pair;
-    if constexpr (kWords == 1) {
-      pair.at[0] = from_floats<ElementC>(low, high);
-    } else {
+    if constexpr (sizeof(T) == 2) {
 #ifdef __CUDACC__
-      pair.at[0] = __float_as_uint(low);
-      pair.at[1] = __float_as_uint(high);
+      pair.at[0] = from_floats<T>(low, high);
 #else
-      pair.at[0] = __builtin_bit_cast(unsigned, low);
-      pair.at[1] = __builtin_bit_cast(unsigned, high);
+      pair.at[0] = from_float<T>(low).bits | static_cast<unsigned>(from_float<T>(high).bits) << 16;
 #endif
+    } else {
+      pair.at[0] = bits_of(low);
+      pair.at[1] = bits_of(high);
     }
     return pair;
   }
@@ -79,8 +80,8 @@ struct FragmentEpilogue {
     const bool is_row = down < corner.rows;
     const bool has_low = is_row && across < corner.columns;
     const bool has_high = is_row && across + 1 < corner.columns;
-    return pair_of(has_low ? output.value(row, column, sums[0]) : 0,
-                   has_high ? output.value(row, column + 1, sums[1]) : 0);
+    return pair_of<ElementC>(has_low ? output.value(row, column, sums[0]) : 0,
+                             has_high ? output.value(row, column + 1, sums[1]) : 0);
   }
 
   // Stores vectors of up to 16 bytes, of kPairs pairs. The four lanes that have a row exchange
@@ -153,11 +154,7 @@ struct FragmentEpilogue {
     if constexpr (sizeof(T) == 2) {
       return {static_cast<unsigned short>(words.at[element / 2] >> element % 2 * 16)};
     } else {
-#ifdef __CUDACC__
-      return __uint_as_float(words.at[element]);
-#else
-      return __builtin_bit_cast(float, words.at[element]);
-#endif
+      return float_of(words.at[element]);
     }
   }
 

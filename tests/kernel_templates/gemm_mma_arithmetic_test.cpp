@@ -42,7 +42,6 @@ struct Kind {
   std::size_t c_bytes;  // of an element
   std::uint16_t (*operand)(float value);
   void (*put)(void* c, std::size_t index, float value);
-  float (*result)(const void* c, std::size_t index);
   void (*call)(const Arguments& arguments);
 };
 
