@@ -1,6 +1,7 @@
 // The description of gemm_mma.cu, whose comments explain the parameters.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "kernel_templates/even_shares.hpp"
@@ -26,6 +27,7 @@ struct Values {
   [[nodiscard]] std::int64_t results() const { return tile_results() / (32 * warps()); }
   [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
+  [[nodiscard]] bool repacks() const { return c.at("REPACK") == 1; }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
 
   // Returns the bytes of all buffers. Behind each operand's tile a buffer has a word for each line,
@@ -52,6 +54,7 @@ std::vector<TuningParameter> parameters() {
       {"SPLIT_K",
        "blocks that split K of one tile; 0: persistent ones, which take tiles in turn",
        {0, 1, 2, 4, 8, 16}},
+      {"REPACK", "1: operands whose lines begin anywhere are first copied to aligned ones", {0, 1}},
       {"RASTER", "tiles along M that run side by side and share B in the L2 cache", {4, 16}},
   };
 }
@@ -100,6 +103,12 @@ std::vector<Constraint> constraints() {
                             [](const Values& v) {
                               return v.min_blocks() * (v.shared_bytes() + 1024) <= kSharedPerSm;
                             }),
+      constraint_on<Values>(
+          "repack", "REPACK=1 only with tiles of at least 64 x 64 results and SPLIT_K of 0 or 1",
+          tile + ParameterNames{"SPLIT_K", "REPACK"},
+          [](const Values& v) {
+            return !v.repacks() || (v.tile_results() >= 64 * 64 && v.split_k() <= 1);
+          }),
       constraint_on<Values>("split",
                             "tiles of more than 128 x 128 results have SPLIT_K of 0 or 1; with "
                             "SPLIT_K above 1, RASTER is 4",
@@ -109,6 +118,35 @@ std::vector<Constraint> constraints() {
                               return v.c.at("RASTER") == 4 && v.tile_results() <= 128 * 128;
                             }),
   };
+}
+
+// Returns whether lines of operands that nothing pads begin at other addresses than multiples of 16
+// bytes.
+bool begins_anywhere(const GemmProblem& problem) {
+  return (problem.lda() | problem.ldb()) * kBytes % 16 != 0;
+}
+
+// Returns the elements of an operand whose lines begin at multiples of 64 bytes (device/repack.cuh),
+// at most more than any device has memory for.
+std::int64_t repacked_elements(std::int64_t lines, std::int64_t length, std::int64_t products) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 48;
+  const std::int64_t ld = ceil_div(length, 32) * 32;
+  if (lines > kMost / ld / products) return kMost;
+  return ceil_div(products * lines * ld, 128) * 128;
+}
+
+void add_preparation(const GemmProblem& problem, LaunchGeometry& geometry) {
+  constexpr std::int64_t kThreads = 256;
+  constexpr std::int64_t kChunk = 8;       // elements that a thread copies at a time
+  constexpr std::int64_t kMost = 1 << 20;  // blocks
+  const auto [m, n, k] = std::tuple(problem.m, problem.n, problem.k);
+  const bool a_k_major = problem.op_a == Transpose::none;
+  const bool b_k_major = problem.op_b == Transpose::transposed;
+  const std::int64_t a = repacked_elements(a_k_major ? m : k, a_k_major ? k : m, problem.batch);
+  const std::int64_t b = repacked_elements(b_k_major ? n : k, b_k_major ? k : n, problem.batch);
+  geometry.workspace_bytes_shared = kBytes * (a + b);
+  geometry.preparation.threads = kThreads;
+  geometry.preparation.blocks = std::min(ceil_div(std::max(a, b), kThreads * kChunk), kMost);
 }
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
@@ -125,11 +163,21 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   result.dynamic_shared_bytes = v.shared_bytes();
   result.raster = std::min(configuration.at("RASTER"), ceil_div(problem.m, v.tile_m()));
   result.waits_for_launch_before = true;
+  if (v.repacks()) add_preparation(problem, result);
   return result;
 }
 
-// The instructions of the busiest SM, or its reads of fragments if these take longer, and what each
-// k_tile, tile and part of one costs besides.
+// Returns the cycles that the preparation takes.
+double preparation_cycles(const LaunchGeometry& geometry, int sm_count) {
+  constexpr double kLaunchCycles = 2'500;
+  constexpr double kBytesPerCycle = 6;  // that an SM writes, with as many that it reads
+  if (geometry.preparation.blocks == 0) return 0;
+  return kLaunchCycles +
+         static_cast<double>(geometry.workspace_bytes_shared) / sm_count / kBytesPerCycle;
+}
+
+// The instructions of the busiest SM, or its accesses of shared memory if these take longer, and
+// what each k_tile, tile and part of one costs besides.
 double cost_model(const Configuration& configuration, const TiledLaunch& launch,
                   const GemmProblem& problem, const SmLimits& sm, int sm_count) {
   constexpr double kTileCycles = 2'500;
@@ -137,6 +185,7 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   constexpr double kKTileCycles = 250;
   constexpr double kIdleWarps = 2;       // that an SM lacks to be busy all the time
   constexpr double kReadsPerCycle = 64;  // elements of fragments from shared memory
+  constexpr double kWordsPerCycle = 16;  // that are copied and shifted
   constexpr double kBytesPerCycle = 40;  // from the L2 cache
   // GeForce and Jetson GPUs have matrix units of a quarter of the rate.
   constexpr std::int64_t kThreadsOfDatacenterSm = 2048;
@@ -153,15 +202,18 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   // A warp's tile is as nearly square as can be.
   const double read = 2 * std::sqrt(results / static_cast<double>(v.warps())) *
                       static_cast<double>(v.warps()) * block_k;
-  const double copied = static_cast<double>(kBytes * (v.tile_m() + v.tile_n())) * block_k;
-  const double busy = std::max({results * block_k / fmas_per_cycle, read / kReadsPerCycle,
-                                copied / kBytesPerCycle}) *
-                      at_once * (1 + kIdleWarps / warps);
+  const double copied = static_cast<double>(v.tile_m() + v.tile_n()) * block_k;
+  const double words = !v.repacks() && begins_anywhere(problem) ? copied / 2 : 0;
+  const double busy =
+      std::max({results * block_k / fmas_per_cycle, read / kReadsPerCycle + words / kWordsPerCycle,
+                kBytes * copied / kBytesPerCycle}) *
+      at_once * (1 + kIdleWarps / warps);
   const double k_tile = std::max(busy, kKTileCycles * block_k / 32);
   const double tile = static_cast<double>(ceil_div(problem.k, v.block_k())) * k_tile + kTileCycles;
-  if (v.split_k() == 0) return tiles / blocks * tile + kTileCycles + kPartCycles;
+  const double before = preparation_cycles(launch.geometry, sm_count);
+  if (v.split_k() == 0) return before + tiles / blocks * tile + kTileCycles + kPartCycles;
   const double parts = blocks > tiles ? kPartCycles : 0;
-  return std::ceil(blocks / slots) * (tile * tiles / blocks + kTileCycles + parts);
+  return before + std::ceil(blocks / slots) * (tile * tiles / blocks + kTileCycles + parts);
 }
 
 // Large tiles where there are many of them, and as many blocks as run at once, which share them.
@@ -188,6 +240,7 @@ Configuration default_configuration(const GemmProblem& problem) {
   result.set("STAGES", is_large ? 4 : 6);
   result.set("MIN_BLOCKS", is_large ? 2 : 4);
   result.set("SPLIT_K", is_large ? 0 : split_k);
+  result.set("REPACK", is_large && begins_anywhere(problem) ? 1 : 0);
   result.set("RASTER", 4);
   return result;
 }
@@ -226,6 +279,9 @@ std::vector<KernelTemplate> make_gemm_mma(std::string_view source) {
   // Beside 128 sums there are no registers for what a block knows of its work: some words of it are
   // in local memory while k_tiles are multiplied.
   result.may_spill = true;
+  result.fits = [](const Configuration& configuration, const Problem& problem) {
+    return configuration.at("REPACK") == 0 || begins_anywhere(gemm_problem(problem));
+  };
   return {std::move(result)};
 }
 

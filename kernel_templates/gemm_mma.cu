@@ -13,7 +13,8 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31. Launch: kThreads
 // threads, kSharedElements elements of dynamic shared memory; any number of blocks up to the
-// k_tiles of all tiles. workspace: behind the counters two parts of a tile for each block.
+// k_tiles of all tiles. workspace: behind the counters the repacked operands, and two parts of a tile
+// for each block.
 
 // Rows and columns of a block's tile: 32, 64, 128 or 256.
 #ifndef BLOCK_M
@@ -44,6 +45,12 @@
 #define MIN_BLOCKS 1
 #endif
 
+// 1: operands whose lines begin anywhere are copied first, by gemm_mma_prepare, to lines that begin at
+// multiples of 64 bytes. 0: lines are copied to shared memory as they are.
+#ifndef REPACK
+#define REPACK 0
+#endif
+
 // 1: all operands have addresses and rows of whole 16 bytes.
 #ifndef ALIGNED
 #define ALIGNED 0
@@ -69,6 +76,7 @@
 #include "device/fragment_epilogue.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/mma_16bit.cuh"
+#include "device/repack.cuh"
 #include "device/scale_alone.cuh"
 #include "device/sync.cuh"
 
@@ -98,8 +106,10 @@ static_assert(kWarpM >= 16 && kWarpN >= 16, "a warp has whole fragments");
 
 using TileA = SwizzledTile<BLOCK_M, !TRANSPOSE_A>;
 using TileB = SwizzledTile<BLOCK_N, TRANSPOSE_B>;
-using CopiesA = CopiedTiles<ElementA, TileA, kThreads, !ALIGNED>;
-using CopiesB = CopiedTiles<ElementB, TileB, kThreads, !ALIGNED>;
+constexpr bool kRepacked = REPACK && !ALIGNED;
+constexpr bool kAnywhere = !REPACK && !ALIGNED;  // lines of tiles begin anywhere
+using CopiesA = CopiedTiles<ElementA, TileA, kThreads, kAnywhere>;
+using CopiesB = CopiedTiles<ElementB, TileB, kThreads, kAnywhere>;
 using Epilogue = FragmentEpilogue<kWarpM, kWarpN, kThreads>;
 constexpr int kSums = Epilogue::kSums;
 constexpr int kStage = CopiesA::kSize + CopiesB::kSize;
@@ -107,7 +117,7 @@ constexpr int kSharedElements = STAGES * kStage;
 static_assert(WARPS * Epilogue::kStaging * sizeof(ElementC) <= kSharedElements * sizeof(ElementA));
 // Copies that may be under way when a k_tile is multiplied. Lines that begin in the middle of a
 // word are shifted a k_tile ahead.
-constexpr int kPending = ALIGNED ? STAGES - 2 : STAGES - 3;
+constexpr int kPending = kAnywhere ? STAGES - 3 : STAGES - 2;
 static_assert(kPending >= 0);
 
 // Where a warp's tile lies in the block's, and the first chunks that the lane names for ldmatrix.
@@ -187,7 +197,7 @@ __device__ __forceinline__ void accumulate(CopiesA& a, CopiesB& b, int k_count,
   for (int i = 0; i < kSums; ++i) sums[i] = 0;
   cp_async_wait<kPending>();
   __syncthreads();
-  if (!ALIGNED) {
+  if (kAnywhere) {
     shift_odd_lines(shared);
     __syncthreads();
   }
@@ -208,10 +218,54 @@ __device__ __forceinline__ void accumulate(CopiesA& a, CopiesB& b, int k_count,
       fragments[(step + 1) % 2].load(reading, place, (step + 1) % kSteps * 16);
       if (step == 0) copy_next();
       fragments[step % 2].multiply(sums);
-      if (!ALIGNED && step == 0 && k_tiles_left > 1) shift_odd_lines(stage_behind(reading));
+      if (kAnywhere && step == 0 && k_tiles_left > 1) shift_odd_lines(stage_behind(reading));
     }
   }
 }
+
+// The operands as they are given, their copies, and the memory behind these.
+struct Operands {
+  RepackedOperand<ElementA> repacked_a;
+  RepackedOperand<ElementB> repacked_b;
+
+  __device__ __forceinline__ Operands(const ElementA* a, const ElementB* b, long long m,
+                                      long long n, long long k, long long lda, long long ldb,
+                                      float* workspace, const ProductBatch& products)
+      : repacked_a({a, lda, products.stride_a, TRANSPOSE_A ? k : m, TRANSPOSE_A ? m : k},
+                   workspace + kWorkspaceCounters, products.count),
+        repacked_b({b, ldb, products.stride_b, TRANSPOSE_B ? n : k, TRANSPOSE_B ? k : n},
+                   repacked_a.end(), products.count) {}
+
+  __device__ __forceinline__ Operand16<ElementA> a() const {
+    return kRepacked ? repacked_a.operand() : repacked_a.from;
+  }
+  __device__ __forceinline__ Operand16<ElementB> b() const {
+    return kRepacked ? repacked_b.operand() : repacked_b.from;
+  }
+  __device__ __forceinline__ float* parts(float* workspace) const {
+    return kRepacked ? static_cast<float*>(repacked_b.end()) : workspace + kWorkspaceCounters;
+  }
+};
+
+#if REPACK && !ALIGNED
+constexpr int kPrepareThreads = 256;
+
+// Copies the operands whose lines begin anywhere. Blocks along x, of kPrepareThreads threads.
+extern "C" __global__ void __launch_bounds__(kPrepareThreads)
+    gemm_mma_prepare(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
+                     ElementC* __restrict__, long long m, long long n, long long k, long long lda,
+                     long long ldb, long long, Scalar, Scalar, float* __restrict__ workspace,
+                     unsigned BATCH_PARAMETERS) {
+  const Operands operands(a, b, m, n, k, lda, ldb, workspace, {BATCH_ARGUMENTS, 0});
+#ifdef __CUDACC__
+  // The next kernel's blocks may start: they wait for the end of this launch.
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  griddep_wait(1);
+  operands.repacked_a.copy<kPrepareThreads>();
+  operands.repacked_b.copy<kPrepareThreads>();
+}
+#endif
 
 extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm_mma(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
@@ -234,6 +288,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   const Place place;
   const auto* const readable =
       reinterpret_cast<const ElementA*>(reinterpret_cast<unsigned long long>(a) / 16 * 16);
+  const Operands operands(a, b, m, n, k, lda, ldb, workspace, products);
+  const Operand16<ElementA> of_a = operands.a();
+  const Operand16<ElementB> of_b = operands.b();
   griddep_wait(static_cast<int>(partition.clusters));
   WorkTile work;
   while (scheduler.next(work)) {
@@ -242,12 +299,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     grid.place(products.in_product(work.tile), BLOCK_M, BLOCK_N, row, column);
     const long long first_k = work.first_k(BLOCK_K);
     const auto k_count = static_cast<int>(work.k_end(BLOCK_K, k) - first_k);
-    CopiesA copies_a(products.a(a, product), lda, row, m, first_k);
-    CopiesB copies_b(products.b(b, product), ldb, column, n, first_k);
+    CopiesA copies_a(of_a.first + product * of_a.stride, of_a.ld, row, m, first_k);
+    CopiesB copies_b(of_b.first + product * of_b.stride, of_b.ld, column, n, first_k);
     float sums[kSums];
     accumulate(copies_a, copies_b, k_count, readable, place, shared, sums);
     if (work.end - work.begin < partition.k_tiles &&
-        !add_parts<1, kThreads>(reinterpret_cast<int*>(workspace), workspace + kWorkspaceCounters,
+        !add_parts<1, kThreads>(reinterpret_cast<int*>(workspace), operands.parts(workspace),
                                 partition, work.tile, flags, sums)) {
       continue;
     }

@@ -43,6 +43,7 @@ struct Kind {
   std::uint16_t (*operand)(float value);
   void (*put)(void* c, std::size_t index, float value);
   void (*call)(const Arguments& arguments);
+  void (*prepare)(const Arguments& arguments);
 };
 
 // clang-format off
@@ -127,6 +128,19 @@ enum { kSplit = 1 };
 #define TRANSPOSE_B 1
 #include "gemm_mma_instance.inc"
 
+#define INSTANCE mma_repacked_nn
+#define REPACK 1
+#define BLOCK_M 64
+#define BLOCK_N 64
+#define WARPS 4
+#define BLOCK_K 32
+#define STAGES 4
+#define MIN_BLOCKS 4
+#define ALIGNED 0
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_mma_instance.inc"
+
 namespace split { enum { kSplit = 4 };
 #define INSTANCE mma_parts_tn
 #define BLOCK_M 64
@@ -141,6 +155,23 @@ namespace split { enum { kSplit = 4 };
 #include "gemm_mma_instance.inc"
 }
 namespace even { enum { kSplit = 0 };
+#define INSTANCE mma_repacked_tt
+#define REPACK 1
+#define BATCHED 1
+#define ELEMENT_A __half
+#define ELEMENT_B __half
+#define ELEMENT_C __half
+#define BLOCK_M 64
+#define BLOCK_N 128
+#define WARPS 4
+#define BLOCK_K 64
+#define STAGES 3
+#define MIN_BLOCKS 2
+#define ALIGNED 0
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 1
+#include "gemm_mma_instance.inc"
+
 #define INSTANCE mma_turns_nt
 #define BATCHED 1
 #define BLOCK_M 32
@@ -156,9 +187,11 @@ namespace even { enum { kSplit = 0 };
 }
 // clang-format on
 
-const std::vector<Kind> kKinds = {
-    mma_words_nn::kind,  mma_words_nt::kind,  mma_words_tn::kind,        mma_words_tt::kind,
-    mma_chunks_nn::kind, mma_chunks_tt::kind, split::mma_parts_tn::kind, even::mma_turns_nt::kind};
+const std::vector<Kind> kKinds = {mma_words_nn::kind,          mma_words_nt::kind,
+                                  mma_words_tn::kind,          mma_words_tt::kind,
+                                  mma_chunks_nn::kind,         mma_chunks_tt::kind,
+                                  mma_repacked_nn::kind,       split::mma_parts_tn::kind,
+                                  even::mma_repacked_tt::kind, even::mma_turns_nt::kind};
 
 const KernelTemplate& gemm_mma() {
   return *autotune::built_in_kernels().find("gemm_mma");
@@ -259,6 +292,12 @@ int wrong_elements(const Kind& kind, const Case& test) {
                                  a.stride,
                                  b.stride,
                                  c.stride};
+    if (geometry.preparation.blocks > 0) {
+      autotune::LaunchGeometry first;
+      first.grid[0] = geometry.preparation.blocks;
+      first.block[0] = geometry.preparation.threads;
+      cuda_on_cpu::launch(first, [&] { kind.prepare(arguments); });
+    }
     cuda_on_cpu::launch(geometry, [&] { kind.call(arguments); });
   }
   int wrong = 0;
