@@ -201,7 +201,7 @@ using Instance = autotune::test::KernelInstance;
 #define ELEMENT_OF_C __half
 #include "gemm_skinny_instance.inc"
 
-#define INSTANCE rows_bf16_tn
+#define INSTANCE rows_f16_tn
 #define FEW_SIDE 0
 #define FEW 4
 #define LINES 8
@@ -212,23 +212,23 @@ using Instance = autotune::test::KernelInstance;
 #define SPLIT_K 1
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 0
-#define ELEMENT __nv_bfloat16
+#define ELEMENT __half
 #define ELEMENT_OF_C float
 #include "gemm_skinny_instance.inc"
 
-#define INSTANCE rows_f16_tt
+#define INSTANCE rows_bf16_tt
 #define FEW_SIDE 0
 #define FEW 2
 #define LINES 4
-#define LANES_K 8
-#define WARPS 1
-#define SLICE_K 2
+#define LANES_K 1
+#define WARPS 2
+#define SLICE_K 1
 #define UNROLL 4
 #define SPLIT_K 2
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 1
-#define ELEMENT __half
-#define ELEMENT_OF_C __half
+#define ELEMENT __nv_bfloat16
+#define ELEMENT_OF_C float
 #include "gemm_skinny_instance.inc"
 
 #define INSTANCE column_bf16_nn
@@ -309,7 +309,7 @@ using enum autotune::ElementType;
 const std::vector<TypedInstance> k16BitInstances = {
     {&row_bf16_nt::instance, bf16, bf16},     {&rows_f16_nt::instance, f16, f32},
     {&rows_bf16_nn::instance, bf16, bf16},    {&rows_f16_nn::instance, f16, f16},
-    {&rows_bf16_tn::instance, bf16, f32},     {&rows_f16_tt::instance, f16, f16},
+    {&rows_f16_tn::instance, f16, f32},       {&rows_bf16_tt::instance, bf16, f32},
     {&column_bf16_nn::instance, bf16, bf16},  {&columns_f16_nt::instance, f16, f16},
     {&columns_bf16_tn::instance, bf16, bf16}, {&columns_bf16_tt::instance, bf16, bf16}};
 
@@ -442,8 +442,9 @@ TEST_SUITE("gemm_skinny arithmetic") {
         {{5, 9, 519}, 2, -1, 3, 1},          // rows at odd elements
         {{9, 5, 1030}, 1, 0, 1, 0},          // the same from an aligned address on
         {{3, 24, 1064}, 1, 0, 8, 6},         // aligned leading dimensions, but no aligned row
-        {{3, 10, 300}, 1, 1, 6, 0},          // aligned rows that are no whole vectors
+        {{3, 10, 320}, 1, 1, 6, 0},          // aligned rows that are no whole vectors
         {{6, 40, 1}, 1, 0, 0, 0},            // some results are -0
+        {{16, 120, 1}, 1, 0, 0, 0},          // the same where rows are read beyond their ends
         {{2, 3, 9000}, 1, 0, 0, 0},          // more of K than shared memory holds
     };
     for (const TypedInstance& typed : k16BitInstances) {
