@@ -258,7 +258,7 @@ std::vector<KernelTemplate> make_gemm_mma(std::string_view source) {
        .supports = [](const GemmProblem&) { return true; },
        .default_configuration = default_configuration,
        .geometry = geometry,
-       .shared_bytes = [](const Configuration&) -> std::int64_t { return 16; },  // a flag
+       .shared_bytes = [](const Configuration&) -> std::int64_t { return 128; },  // a flag
        .tile_shape =
            [](const Configuration& configuration) {
              const Values v{configuration};

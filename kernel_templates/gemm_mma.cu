@@ -86,7 +86,7 @@ constexpr int kThreads = 32 * WARPS;
 
 // Returns the warps of a block along M: the longer side of their tiles is halved until there are
 // WARPS of them.
-constexpr int warps_along_m() {
+__device__ constexpr int warps_along_m() {
   int along_m = 1, along_n = 1;
   while (along_m * along_n < WARPS) {
     if (BLOCK_M / along_m > BLOCK_N / along_n) {

@@ -56,13 +56,18 @@ struct Values {
   [[nodiscard]] std::int64_t shared_bytes() const {
     return std::max(kElementBytes * chunk(1), slices() * tile_bytes());
   }
+  // Groups of threads that each add some of several blocks' parts of a tile.
+  [[nodiscard]] std::int64_t groups() const {
+    return std::clamp<std::int64_t>(kElementBytes * threads() / tile_bytes(), 1, 32);
+  }
   // Few lines of 16-bit elements that are K-major in memory do not pass through shared memory;
   // others are some bytes apart.
   [[nodiscard]] std::int64_t shared_bytes(const GemmProblem& problem) const {
     if (is_fp32(problem.types)) return shared_bytes();
     constexpr std::int64_t kBetween = 16;
     const std::int64_t copied = 2 * chunk(2) + kBetween * few();
-    return std::max(few_along_k(problem, few_rows()) ? 0 : copied, slices() * tile_bytes());
+    return std::max({few_along_k(problem, few_rows()) ? 0 : copied, slices() * tile_bytes(),
+                     groups() * tile_bytes()});
   }
   // An estimate: results, two batches of the large operand, some of the few rows, addresses.
   [[nodiscard]] std::int64_t registers() const {

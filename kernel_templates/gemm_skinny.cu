@@ -81,7 +81,8 @@ using Block = ThreadGroup<kThreads, true>;
 
 // Groups of threads that each add some of the blocks' parts of a tile.
 constexpr int kGroups = kTile >= kThreads ? 1 : minimum(kThreads / kTile, 32);
-constexpr int kSharedElements = maximum(OwnProducts::kSharedWords, SLICE_K* kTile);
+constexpr int kSharedElements =
+    maximum(OwnProducts::kSharedWords, maximum(SLICE_K, kGroups) * kTile);
 
 // Adds the lanes' sums and stores them in the slice's tile in shared memory: kBlockRows results of
 // the first of the few rows, then those of the next.

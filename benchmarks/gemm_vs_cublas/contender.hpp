@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "autotune/autotune.hpp"
 
 #include "baseline/cublas.hpp"
+#include "core/element_type.hpp"
 #include "core/statistics.hpp"
 #include "gpu/context.hpp"
 #include "gpu/gpu.hpp"
@@ -37,13 +39,13 @@ struct Machine {
 };
 
 inline double operand_bytes(const GemmProblem& p) {
-  const auto elements = [](std::int64_t a, std::int64_t b) {
-    return static_cast<double>(a) * static_cast<double>(b);
+  const auto bytes = [](std::int64_t a, std::int64_t b, ElementType type) {
+    return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(size_bytes(type));
   };
-  return 4 * (elements(p.m, p.k) + elements(p.k, p.n) + elements(p.m, p.n));
+  return bytes(p.m, p.k, p.types.a) + bytes(p.k, p.n, p.types.b) + bytes(p.m, p.n, p.types.c);
 }
 
-// Copies of a problem's operands, random and uniform in (-1, 1): more than twice what the L2 cache
+// Equal copies of a problem's operands, random and uniform in (-1, 1): more than twice what the L2 cache
 // holds, so that using them in turn finds none of them there. The first alone stays there, if it
 // fits.
 class Operands {
@@ -51,28 +53,45 @@ class Operands {
   Operands(const Machine& machine, const GemmProblem& problem) : problem_(problem) {
     const double wanted = 2.1 * static_cast<double>(machine.device.l2_bytes);
     copies_ = static_cast<int>(std::clamp(std::ceil(wanted / operand_bytes(problem)), 1.0, 4096.0));
-    a_ = buffer(machine, problem.m * problem.k, 1);
-    b_ = buffer(machine, problem.k * problem.n, 2);
-    c_ = buffer(machine, problem.m * problem.n, 3);
+    a_ = buffer(machine, problem.m * problem.k, problem.types.a, 1);
+    b_ = buffer(machine, problem.k * problem.n, problem.types.b, 2);
+    c_ = buffer(machine, problem.m * problem.n, problem.types.c, 3);
   }
 
   [[nodiscard]] int copies() const { return copies_; }
-  [[nodiscard]] std::uint64_t a(int copy) const { return place(a_, copy, problem_.m * problem_.k); }
-  [[nodiscard]] std::uint64_t b(int copy) const { return place(b_, copy, problem_.k * problem_.n); }
-  [[nodiscard]] std::uint64_t c(int copy) const { return place(c_, copy, problem_.m * problem_.n); }
+  [[nodiscard]] std::uint64_t a(int copy) const {
+    return place(a_, copy, problem_.m * problem_.k, problem_.types.a);
+  }
+  [[nodiscard]] std::uint64_t b(int copy) const {
+    return place(b_, copy, problem_.k * problem_.n, problem_.types.b);
+  }
+  [[nodiscard]] std::uint64_t c(int copy) const {
+    return place(c_, copy, problem_.m * problem_.n, problem_.types.c);
+  }
 
  private:
   // Every copy begins at a multiple of 256 bytes.
-  static std::int64_t padded(std::int64_t elements) { return (elements + 63) / 64 * 64; }
-  static std::uint64_t place(const gpu::DeviceBuffer& buffer, int copy, std::int64_t elements) {
-    return buffer.address() + static_cast<std::uint64_t>(4 * padded(elements) * copy);
+  static std::int64_t padded(std::int64_t elements) { return (elements + 127) / 128 * 128; }
+  static std::uint64_t place(const gpu::DeviceBuffer& buffer, int copy, std::int64_t elements,
+                             ElementType type) {
+    return buffer.address() +
+           static_cast<std::uint64_t>(size_bytes(type) * padded(elements) * copy);
   }
-  gpu::DeviceBuffer buffer(const Machine& machine, std::int64_t elements,
+  gpu::DeviceBuffer buffer(const Machine& machine, std::int64_t elements, ElementType type,
                            std::uint64_t seed) const {
-    const auto all = static_cast<std::size_t>(padded(elements) * copies_);
-    const std::vector<float> values = random_matrix(all, -1, 1, seed);
-    gpu::DeviceBuffer result(*machine.driver, 4 * all);
-    result.copy_from_host(values.data(), 4 * all, machine.stream);
+    const auto one = static_cast<std::size_t>(padded(elements));
+    const std::size_t bytes = one * static_cast<std::size_t>(size_bytes(type));
+    const std::vector<float> values = random_matrix(one, -1, 1, seed);
+    std::vector<std::byte> stored(bytes * static_cast<std::size_t>(copies_));
+    for (std::size_t i = 0; i < one; ++i) {
+      store_element(type, stored.data() + i * static_cast<std::size_t>(size_bytes(type)),
+                    static_cast<double>(values[i]));
+    }
+    for (std::size_t at = bytes; at < stored.size(); at += bytes) {
+      std::copy_n(stored.begin(), bytes, stored.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    gpu::DeviceBuffer result(*machine.driver, stored.size());
+    result.copy_from_host(stored.data(), stored.size(), machine.stream);
     machine.stream.synchronize();
     return result;
   }

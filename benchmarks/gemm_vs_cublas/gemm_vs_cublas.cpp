@@ -41,6 +41,7 @@ struct Options {
       "16x4096x4096,64x64x65536,1x4096x4096";
   std::vector<std::string> layouts = {"NN"};
   std::string math = "strict";
+  std::string type = "f32";
   int rounds = 15;
   double sample_ms = 4;
   double budget_s = 30;
@@ -81,9 +82,10 @@ class Comparison {
     }
     const Operands operands(machine_, problem);
     const auto product = [&](const Operands& o, int copy) {
-      machine_.library.gemm(problem, 1, {pointer(o.a(copy)), problem.lda()},
-                            {pointer(o.b(copy)), problem.ldb()}, 0,
-                            {pointer(o.c(copy)), problem.ldc()}, machine_.stream.handle());
+      const GemmTypes& types = problem.types;
+      machine_.library.gemm(problem, 1, {pointer(o.a(copy)), types.a, problem.lda()},
+                            {pointer(o.b(copy)), types.b, problem.ldb()}, 0,
+                            {pointer(o.c(copy)), types.c, problem.ldc()}, machine_.stream.handle());
     };
     Contender hot(machine_, operands, false, product);
     Contender rotated(machine_, operands, true, product);
@@ -116,6 +118,7 @@ class Comparison {
         {"k", problem.k},
         {"layout", layout_text(problem)},
         {"math", to_string(problem.math)},
+        {"type", to_string(problem.types)},
         {"template", best.template_name},
         {"configuration", to_string(best.configuration)},
         {"floor_us", floor_us(machine_, problem)},
@@ -174,7 +177,7 @@ class Comparison {
     return result;
   }
 
-  static float* pointer(std::uint64_t address) { return reinterpret_cast<float*>(address); }
+  static void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
   static void print(const GemmProblem& problem, const ordered_json& entry) {
     const double us = entry["hot"]["median_us"];
@@ -197,9 +200,9 @@ class Comparison {
   const Options& options_;
 };
 
-double geometric_mean(const ordered_json& shapes) {
+double geometric_mean(const ordered_json& shapes, const char* of) {
   double logarithms = 0;
-  for (const ordered_json& shape : shapes) logarithms += std::log(shape["ratio"].get<double>());
+  for (const ordered_json& shape : shapes) logarithms += std::log(shape[of].get<double>());
   return std::exp(logarithms / static_cast<double>(shapes.size()));
 }
 
@@ -231,11 +234,14 @@ void run(const Options& options, const std::string& command) {
         GemmProblem problem = gemm_problem(size);
         set_layout(problem, layout);
         problem.math = math_from_string(options.math);
+        problem.types = types_from_string(options.type);
         shapes.push_back(comparison.run(problem));
       }
     }
-    document["geometric_mean"] = geometric_mean(shapes);
-    fmt::print("geometric mean of the ratios: {:.3f}\n", geometric_mean(shapes));
+    document["geometric_mean"] = geometric_mean(shapes, "ratio");
+    document["rotated_geometric_mean"] = geometric_mean(shapes, "rotated_ratio");
+    fmt::print("geometric mean of the ratios: {:.3f}, with other operands in each launch {:.3f}\n",
+               geometric_mean(shapes, "ratio"), geometric_mean(shapes, "rotated_ratio"));
   }
   if (!options.output.empty()) std::ofstream(options.output) << document.dump(1) << "\n";
 }
@@ -250,6 +256,7 @@ int main(int argc, char** argv) {
   app.add_option("--layouts", options.layouts, "NN,NT,TN,TT")->delimiter(',');
   app.add_option("--math", options.math, "strict, emulated or tf32")
       ->check(CLI::IsMember({"strict", "emulated", "tf32"}));
+  app.add_option("--type", options.type, "f32, bf16, f16, bf16-f32 or f16-f32");
   app.add_option("--rounds", options.rounds, "samples of each")->check(CLI::PositiveNumber);
   app.add_option("--sample-ms", options.sample_ms, "how long a sample lasts at least");
   app.add_option("--budget", options.budget_s, "seconds of tuning for a shape that is not known");

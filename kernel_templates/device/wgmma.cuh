@@ -40,7 +40,8 @@ __device__ __forceinline__ unsigned long long matrix_descriptor(unsigned shared_
 // vectors of 16 bytes in the order of the 128-byte swizzle.
 __device__ __forceinline__ unsigned long long mn_major_descriptor(unsigned shared_address) {
   constexpr unsigned long long kFromOneBox = (8192 / 16 - 1) << 16;
-  return matrix_descriptor(shared_address) + kFromOneBox;
+  // In a cluster, a block's number is in the address, above the bits that are described.
+  return matrix_descriptor(shared_address & 0x3ffff) + kFromOneBox;
 }
 
 // Orders earlier accesses to the sums' registers before the matrix instructions that follow.
