@@ -11,11 +11,16 @@
 
 namespace autotune::test {
 
-// The product with the strictest mathematics that the template has, if it computes its size.
+// The product with the strictest mathematics that the template has, of FP32 matrices or else of
+// BF16 ones, if it computes its size.
 inline std::optional<GemmProblem> as_computed(const KernelTemplate& kernel, GemmProblem problem) {
-  for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
-    problem.math = math;
-    if (computes(kernel, problem)) return problem;
+  using enum ElementType;
+  for (const GemmTypes& types : {GemmTypes(), GemmTypes{bf16, bf16, bf16, f32}}) {
+    problem.types = types;
+    for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
+      problem.math = math;
+      if (computes(kernel, problem)) return problem;
+    }
   }
   return std::nullopt;
 }
