@@ -126,7 +126,7 @@ bool begins_anywhere(const GemmProblem& problem) {
   return (problem.lda() | problem.ldb()) * kBytes % 16 != 0;
 }
 
-// Returns the elements of an operand whose lines begin at multiples of 64 bytes (device/repack.cuh),
+// Returns the elements of an operand that is copied to lines of whole 64 bytes (device/repack.cuh),
 // at most more than any device has memory for.
 std::int64_t repacked_elements(std::int64_t lines, std::int64_t length, std::int64_t products) {
   constexpr std::int64_t kMost = std::int64_t{1} << 48;

@@ -13,8 +13,8 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31. Launch: kThreads
 // threads, kSharedElements elements of dynamic shared memory; any number of blocks up to the
-// k_tiles of all tiles. workspace: behind the counters the repacked operands, and two parts of a tile
-// for each block.
+// k_tiles of all tiles. workspace: behind the counters the repacked operands, and two parts of a
+// tile for each block.
 
 // Rows and columns of a block's tile: 32, 64, 128 or 256.
 #ifndef BLOCK_M
@@ -45,8 +45,8 @@
 #define MIN_BLOCKS 1
 #endif
 
-// 1: operands whose lines begin anywhere are copied first, by gemm_mma_prepare, to lines that begin at
-// multiples of 64 bytes. 0: lines are copied to shared memory as they are.
+// 1: operands whose lines begin anywhere are copied first, by gemm_mma_prepare, to lines that begin
+// at multiples of 64 bytes. 0: lines are copied to shared memory as they are.
 #ifndef REPACK
 #define REPACK 0
 #endif

@@ -162,8 +162,7 @@ class CopiedTiles {
     return 2 * (elements < 0 ? 0 : elements < most ? elements : most);
   }
 
-  // What a copy of lines has to look at: only whether a row of K is there; the elements that are
-  // there, too; also which k are there.
+  // What may end within a tile, beside rows along K: nothing, the rows of a line, or K.
   enum class Edge { none, rows, k };
 
   // Copies kWidth elements at a time.
@@ -191,7 +190,7 @@ class CopiedTiles {
     const int lines = (kEdge == Edge::k || Tile::kKMajor ? lines_left(k_left) : kLines) - line_;
     const T* from = next_;
     long long step = kStep * ld_;
-    if (Tile::kKMajor && kEdge == Edge::k && bytes == 0) {
+    if (kEdge == Edge::k && bytes == 0) {
       from = readable;
       step = 0;
     }

@@ -26,9 +26,9 @@ struct FragmentEpilogue {
   Output output;
   long long m, n;
 
-  // Stores the results of a warp's tile that begins at `row` and `column`. staging: shared memory of
-  // kStaging elements for each warp, which the block no longer reads. All threads of the block call
-  // this.
+  // Stores the results of a warp's tile that begins at `row` and `column`. staging: shared memory
+  // of kStaging elements for each warp, which the block no longer reads. All threads of the block
+  // call this.
   __device__ __forceinline__ void store(const float (&sums)[kSums], long long row, long long column,
                                         ElementC* staging) const {
     const bool is_aligned = reinterpret_cast<unsigned long long>(output.c) % 16 == 0 &&

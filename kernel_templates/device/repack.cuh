@@ -1,5 +1,5 @@
-// Operands of 16-bit elements whose lines begin anywhere, copied to lines that begin at multiples of
-// 64 bytes. A kernel that prepares operands copies them to the workspace; the kernel that it
+// Operands of 16-bit elements whose lines begin anywhere, copied to lines that begin at multiples
+// of 64 bytes. A kernel that prepares operands copies them to the workspace; the kernel that it
 // prepares reads them there.
 #pragma once
 
