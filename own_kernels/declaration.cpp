@@ -56,28 +56,6 @@ bool is_one_of(const Words& words, std::string_view word) {
   return std::ranges::find(words, word) != std::end(words);
 }
 
-// The namespaces that are open at a place.
-std::vector<std::string> namespaces_at(const SourceText& source, const SourceLayout& layout,
-                                       std::size_t place) {
-  const SourceText code(source.name(), layout.code);
-  TokenStream tokens(code, 0, place, TokenStream::Slashes::comment);
-  std::vector<std::string> open;  // empty: another brace
-  while (!tokens.at_end()) {
-    const Token token = tokens.next();
-    if (token.is("namespace") && tokens.peek().kind == Token::Kind::identifier) {
-      std::string name(tokens.next().text);
-      while (tokens.next_if("::")) name += "::" + std::string(tokens.next().text);
-      if (tokens.next_if("{")) open.push_back(name);
-    } else if (token.is("{")) {
-      open.emplace_back();
-    } else if (token.is("}") && !open.empty()) {
-      open.pop_back();
-    }
-  }
-  std::erase(open, "");
-  return open;
-}
-
 class DeclarationParser {
  public:
   DeclarationParser(const SourceText& source, std::size_t place)
@@ -199,6 +177,27 @@ KernelDeclaration parse_declaration(const SourceText& source, const SourceLayout
   KernelDeclaration result = DeclarationParser(source, place).parse();
   result.namespaces = namespaces_at(source, layout, place);
   return result;
+}
+
+std::vector<std::string> namespaces_at(const SourceText& source, const SourceLayout& layout,
+                                       std::size_t place) {
+  const SourceText code(source.name(), layout.code);
+  TokenStream tokens(code, 0, place, TokenStream::Slashes::comment);
+  std::vector<std::string> open;  // empty: another brace
+  while (!tokens.at_end()) {
+    const Token token = tokens.next();
+    if (token.is("namespace") && tokens.peek().kind == Token::Kind::identifier) {
+      std::string name(tokens.next().text);
+      while (tokens.next_if("::")) name += "::" + std::string(tokens.next().text);
+      if (tokens.next_if("{")) open.push_back(name);
+    } else if (token.is("{")) {
+      open.emplace_back();
+    } else if (token.is("}") && !open.empty()) {
+      open.pop_back();
+    }
+  }
+  std::erase(open, "");
+  return open;
 }
 
 std::vector<KernelPlace> kernel_places(const SourceText& source, const SourceLayout& layout) {

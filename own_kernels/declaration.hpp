@@ -52,6 +52,10 @@ struct KernelPlace {
 [[nodiscard]] std::vector<KernelPlace> kernel_places(const SourceText& source,
                                                      const SourceLayout& layout);
 
+// The namespaces that are open at a place, the outermost first.
+[[nodiscard]] std::vector<std::string> namespaces_at(const SourceText& source,
+                                                     const SourceLayout& layout, std::size_t place);
+
 // What a declared type says about the argument. `types` has the types that template parameters
 // stand for.
 struct ArgumentType {

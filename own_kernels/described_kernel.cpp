@@ -12,6 +12,7 @@
 #include "autotune/error.hpp"
 
 #include "own_kernels/described_launch.hpp"
+#include "own_kernels/host_code.hpp"
 
 namespace autotune {
 namespace {
@@ -173,6 +174,12 @@ LaunchedReference reference_of(const DescribedKernel& kernel, const KernelTempla
   }
   reference.signature = signature_of(kernel);
   reference.geometry = geometry_of(kernel, configuration, problem);
+  if (kernel.host_reference) {
+    reference.name = kHostReference;
+    reference.source = kernel.host_reference->code;
+    reference.geometry = {};
+    reference.host_function = kernel.host_reference->name;
+  }
   return reference;
 }
 

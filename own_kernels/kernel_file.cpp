@@ -11,6 +11,7 @@
 
 #include "own_kernels/declaration.hpp"
 #include "own_kernels/default_choice.hpp"
+#include "own_kernels/host_code.hpp"
 #include "own_kernels/kernel_reader.hpp"
 #include "own_kernels/source_layout.hpp"
 #include "own_kernels/t1_reader.hpp"
@@ -76,7 +77,7 @@ void check_references(const KernelFile& file, const SourceText& source) {
                                 "file",
                                 kernel.reference, kernel.name));
     }
-    if (!named->reference.empty()) {
+    if (!named->reference.empty() || named->host_reference) {
       source.refuse(named->offset,
                     fmt::format("{} is a reference and cannot have one", named->name));
     }
@@ -231,6 +232,9 @@ KernelFile read_kernel_file(const std::filesystem::path& path, const KernelFileO
     }
     place_files(kernel, path.parent_path());
     kernel.code = code_of(*source, layout, includes, kernel, declaration);
+    if (kernel.host_reference) {
+      kernel.host_reference->code = host_code(*source, includes, kernel, declaration);
+    }
     for (const DescribedKernel& other : file.kernels) {
       if (other.name == kernel.name || other.key == kernel.key) {
         source->refuse(kernel.offset,

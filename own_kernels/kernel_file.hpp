@@ -60,6 +60,13 @@ struct DescribedRestriction {
   bool has_sizes = false;  // it depends on the sizes of the problem
 };
 
+// A function of the file that runs on the host and gives the right results.
+struct HostReference {
+  std::string name;
+  std::size_t place = 0;  // of the name in the directive
+  std::string code;       // to be compiled for the host (own_kernels/host_code.hpp)
+};
+
 struct DescribedKernel {
   std::shared_ptr<const SourceText> source;  // that the expressions refer to
   std::string name;                          // of the function
@@ -80,7 +87,10 @@ struct DescribedKernel {
   std::vector<std::pair<std::string, Expression>> macros;  // define(NAME = expression)
   std::vector<DescribedOption> compiler_options;
   std::optional<Expression> operations, bytes;  // work
-  std::string reference;  // the name of another kernel of the file; empty: its own default
+  // What gives the right results: another kernel of the file, by its name, or a function of the host.
+  // Neither: the kernel's own default.
+  std::string reference;
+  std::optional<HostReference> host_reference = {};
 };
 
 // The kernels that a file describes, those that serve others as a reference included.

@@ -273,9 +273,22 @@ class KernelReader : KernelScope {
     kernel_.key = identifier_of(key);
   }
 
-  // The name of a kernel, or files of expected values.
+  // The name of a kernel, host(FUNCTION), or files of expected values.
   void reference(TokenStream& tokens) {
-    if (tokens.peek(1).kind == Token::Kind::end) {
+    const bool is_host = tokens.peek().is("host") && tokens.peek(1).is("(");
+    const bool is_kernel = tokens.peek(1).kind == Token::Kind::end;
+    if ((is_host || is_kernel) && (kernel_.host_reference || !kernel_.reference.empty())) {
+      tokens.refuse(tokens.peek(), "it is given twice");
+    }
+    if (is_host) {
+      tokens.next();
+      tokens.expect("(");
+      const Token name = tokens.expect_identifier("the name of a function of the file");
+      kernel_.host_reference = {std::string(name.text), name.offset, {}};
+      tokens.expect(")");
+      return;
+    }
+    if (is_kernel) {
       kernel_.reference = tokens.expect_identifier("the name of a kernel of the file").text;
       return;
     }

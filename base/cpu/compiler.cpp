@@ -34,6 +34,7 @@
 namespace autotune {
 
 std::span<const EmbeddedFile> embedded_cpu_prelude();
+std::span<const EmbeddedFile> embedded_cpu_host_words();
 
 namespace {
 
@@ -145,8 +146,9 @@ std::vector<std::string> find_compiler() {
     if (const auto path = find_program(name)) return {*path};
   }
   throw EnvironmentError(
-      "the CPU device compiles kernels with the system's C++ compiler, and none was found (c++, "
-      "g++, clang++): install g++, or name one in CXX");
+      "the system's C++ compiler, which the CPU device needs and references of the host do, was "
+      "not "
+      "found (c++, g++, clang++): install g++, or name one in CXX");
 }
 
 bool sanitized() {
@@ -186,6 +188,25 @@ std::string prelude() {
   std::string text;
   for (const EmbeddedFile& file : embedded_cpu_prelude()) text += file.text;
   return text;
+}
+
+// The same for functions of the host, which share some of its files.
+std::string host_prelude() {
+  std::string text;
+  for (const EmbeddedFile& file : embedded_cpu_host_words()) text += file.text;
+  for (const EmbeddedFile& file : embedded_cpu_prelude()) {
+    if (file.name == "cuda_vectors.hpp" || file.name == "kernel_call.hpp") text += file.text;
+  }
+  return text;
+}
+
+// The definition of a macro that an option of the compiler makes: "-DNAME=VALUE". It stands behind
+// the prelude, whose words a macro must not change.
+std::string definition(std::string_view option) {
+  option.remove_prefix(std::string_view("-D").size());
+  const std::size_t end = option.find('=');
+  if (end == std::string_view::npos) return fmt::format("#define {} 1\n", option);
+  return fmt::format("#define {} {}\n", option.substr(0, end), option.substr(end + 1));
 }
 
 void write_file(const fs::path& path, const std::string& text) {
@@ -250,26 +271,29 @@ CpuCompileResult CpuCompiler::compile(const std::vector<std::string>& kernels,
   const fs::path words = folder.path() / "prelude.hpp";
   const fs::path input = folder.path() / "kernel.cu";
   const fs::path output = folder.path() / "kernel.so";
-  write_file(words, prelude());
-  std::string text = fmt::format("#line 1 \"{}.cu\"\n{}\n", kernels.front(), source);
+  write_file(words, code == CpuCode::host ? host_prelude() : prelude());
+  std::string text;
+  for (const std::string& option : options) {
+    if (option.starts_with("-D")) text += definition(option);
+  }
+  text += fmt::format("#line 1 \"{}.cu\"\n{}\n", kernels.front(), source);
   for (const std::string& kernel : kernels) {
     text += fmt::format(
-        "extern \"C\" __global__ void {1}{0}(void** arguments) {{\n"
-        "  autotune_call_kernel(&{0}, arguments);\n}}\n",
+        "extern \"C\" __global__ void {1}{0}(void** autotune_values) {{\n"
+        "  autotune_call_kernel(&{0}, autotune_values);\n}}\n",
         kernel, kCallPrefix);
   }
   write_file(input, text);
 
   std::vector<std::string> command = command_;
-  for (const std::string& option : options) {
-    if (option.starts_with("-D")) command.push_back(option);
-  }
   command.insert(command.end(),
                  {"-include", words.string(), input.string(), "-o", output.string()});
   if (code == CpuCode::traced) {
     // Without optimization a vector is one access, and the code has the order of the source.
     command.insert(command.end(), {"-O0", "-fsanitize=thread", "-fsanitize-coverage=trace-pc",
                                    "-nodefaultlibs", "-lm", "-DAUTOTUNE_TRACED"});
+  } else if (code == CpuCode::host) {
+    command.emplace_back("-Wno-frame-larger-than");  // it has the stack of a thread
   }
   ProgramResult result = run_program(command, {"TMPDIR=" + folder.path().string()});
   std::error_code ignored;

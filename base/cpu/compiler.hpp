@@ -1,5 +1,5 @@
-// Compiles kernels for the CPU device, with the system's C++ compiler. Safe to share between
-// threads.
+// Compiles kernels for the CPU device, and functions of the host, with the system's C++ compiler.
+// Safe to share between threads.
 #pragma once
 
 #include <string>
@@ -16,6 +16,7 @@ struct CpuCompileResult {
 enum class CpuCode {
   fast,
   traced,  // for trace_block (cpu/access_trace.hpp) alone
+  host,    // no kernel: has the headers of the C++ library, and is called once, not by threads
 };
 
 // The name, before the kernel's own name, of the function in an image that calls the kernel with a

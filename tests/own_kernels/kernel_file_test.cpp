@@ -186,6 +186,46 @@ __global__ void fast(float* y, int n) {}
     CHECK(Read(both, "plain").kernel.name == "plain");
   }
 
+  TEST_CASE("has a function of the host as its reference, with what is for the device left out") {
+    const Read read(R"(#include <vector>
+__constant__ float factors[2] = {0.5f, 3};
+__device__ float device_only[2] = {1, 2}, more[2] = {3, 4};
+template <typename T>
+struct Pair {
+  __device__ Pair(T value) : a{value}, b{value} {}
+  __host__ __device__ T sum() const { return a + b; }
+  T a, b;
+};
+__device__ void barrier() {
+#define WIDTH 4
+  __syncthreads();
+}
+namespace by { namespace hand {
+void f(double* y, int n) { for (int i = 0; i < n; ++i) y[i] = WIDTH; }
+}}
+#pragma kernel tune(B = 32, 64) block_size(B) problem_size(n) buffers(y[n]) reference(host(f))
+extern "C" __global__ void k(double* const __restrict__ y, const int n) { y[threadIdx.x] = B; }
+)");
+    const LaunchedReference reference = read.operation.launched_reference(read.problem({{"n", 7}}));
+    CHECK(reference.is_on_host());
+    CHECK(reference.title() == "f");
+    CHECK(reference.name == "autotune_host_reference");
+    CHECK(std::ranges::count(reference.options, "-DB=32") == 1);
+    for (const char* kept :
+         {"#include <vector>", "factors[2] = {0.5f, 3};", "#define WIDTH 4", "T sum() const",
+          "T a, b;",
+          "void autotune_host_reference(double * const __restrict__ y , const int n) {\n"
+          "  by::hand::f(y, n);\n}"}) {
+      CAPTURE(kept);
+      CHECK(has(reference.source, kept));
+    }
+    for (const char* left_out : {"threadIdx", "__syncthreads", "device_only", "more", "b{value}"}) {
+      CAPTURE(left_out);
+      CHECK_FALSE(has(reference.source, left_out));
+    }
+    CHECK(has(std::string(read.kernel.source), "void f(double* y, int n)"));  // is in the hash
+  }
+
   TEST_CASE("has the files that it includes in its code, and so in its hash") {
     const TemporaryFolder folder;
     const auto write = [&](const std::string& name, const std::string& text) {

@@ -193,6 +193,19 @@ TEST_SUITE("a wrong description") {
             "k.cu:3:17: the reference 'k' of k must be another"},
            {launch + "#pragma kernel reference(q)\n__global__ void k(float* y, int n) {}\n",
             "k.cu:3:17: the reference 'q' of k must be another"},
+           {launch + "#pragma kernel reference(host(f))\n__global__ void k(float* y, int n) {}\n",
+            "k.cu:2:31: the file defines no function 'f' for the host"},
+           {launch + "#pragma kernel reference(host(f))\n__global__ void k(float* y, int n) {}\n"
+                     "__device__ void f(float*, int) {}\nvoid f(float*, int);\n",
+            "k.cu:2:31: the file defines no function 'f' for the host"},
+           {launch + "#pragma kernel reference(host())\n__global__ void k(float* y, int n) {}\n",
+            "k.cu:2:31: expected the name of a function"},
+           {launch + "#pragma kernel reference(r) reference(host(f))\n"
+                     "__global__ void k(float* y, int n) {}\n",
+            "k.cu:2:39: it is given twice"},
+           {"#pragma kernel block_size(32) problem_size(n) buffers(y[n]) reference(host(f))\n"
+            "__global__ void k(__half* y, int n) {}\nvoid f(void*, int) {}\n",
+            "k.cu:1:76: y has elements of 16 bits"},
            {other + launch + "__global__ void r(float* y, int n) {}\n",
             "k.cu:4:17: two kernels of the file are named r"},
            {other + launch + "__global__ void k(float* y, int n) {}\n",

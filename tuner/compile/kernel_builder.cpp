@@ -7,6 +7,7 @@
 
 #include "autotune/error.hpp"
 
+#include "core/compiler_log.hpp"
 #include "core/cubin.hpp"
 
 namespace autotune {
@@ -25,14 +26,6 @@ BuiltKernel checked(StoredCubin compiled, bool may_spill) {
                                 kernel.resources.registers);
   }
   return kernel;
-}
-
-std::string first_error_line(const std::string& log) {
-  std::size_t start = log.find("error");
-  if (start == std::string::npos) start = 0;
-  start = start == 0 ? 0 : log.rfind('\n', start) + 1;  // npos + 1 == 0
-  const std::string line = log.substr(start, log.find('\n', start) - start);
-  return line.empty() ? "the compiler gave no message" : line;
 }
 
 BuiltKernel failed(const WorkerFailure& failure) {

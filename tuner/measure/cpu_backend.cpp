@@ -39,8 +39,8 @@ std::string with_thousands(std::int64_t number) {
 
 void CpuBackend::compile_kernels(const ProblemData& data) {
   if (data.launched_reference) {
-    if (!launched_reference_ || launched_reference_->description != *data.launched_reference) {
-      launched_reference_.emplace(compiler_(), launcher_, *data.launched_reference);
+    if (!launched_reference_ || launched_reference_->description() != *data.launched_reference) {
+      launched_reference_.emplace(compiler_, launcher_, *data.launched_reference);
     }
   }
   if (data.has_tolerances()) return;

@@ -10,6 +10,7 @@
 
 #include "autotune/error.hpp"
 
+#include "core/compiler_log.hpp"
 #include "core/hash.hpp"
 #include "cpu/npy_file.hpp"
 #include "operation/memory_requirement.hpp"
@@ -31,10 +32,25 @@ std::string compiled(const CpuCompiler& compiler, const ReferenceCode& code) {
                                      compiler.path(), result.log.substr(0, result.log.find('\n'))));
 }
 
-std::string image_of(const LaunchedReference& reference, CpuCompileResult result) {
+// The compiler for a reference. Where there is none, a function of the host has others in its place.
+const CpuCompiler& compiler_for(const LaunchedReference& reference,
+                                const std::function<const CpuCompiler&()>& compiler) try {
+  return compiler();
+} catch (const EnvironmentError& error) {
+  if (!reference.is_on_host()) throw;
+  throw EnvironmentError(fmt::format(
+      "the reference {} is a function of the host: {}. What checks without a compiler: another "
+      "kernel as reference(NAME), .npy files as reference(OUTPUT = \"FILE.npy\"), or, without a "
+      "reference, the default configuration",
+      reference.title(), error.what()));
+}
+
+std::string image_of(const LaunchedReference& reference, const CpuCompiler& compiler) {
+  CpuCompileResult result =
+      compiler.compile(reference.name, reference.source, reference.options,
+                       reference.is_on_host() ? CpuCode::host : CpuCode::fast);
   if (result.ok) return std::move(result.image);
-  throw reference_fault(reference.name,
-                        "it does not compile: " + result.log.substr(0, result.log.find('\n')));
+  throw reference_fault(reference.title(), "it does not compile: " + first_error_line(result.log));
 }
 
 std::uint64_t address(const std::byte* memory) {
@@ -101,12 +117,26 @@ CpuReference::CpuReference(const CpuCompiler& compiler, CpuLauncher& launcher,
 CpuReference::CpuReference(CpuLauncher& launcher, const std::string& image)
     : integers(launcher.load(image, kIntegers)), reals(launcher.load(image, kReals)) {}
 
-CpuLaunchedReference::CpuLaunchedReference(const CpuCompiler& compiler, CpuLauncher& launcher,
-                                           const LaunchedReference& reference)
-    : description(reference),
-      kernel(launcher.load(image_of(reference, compiler.compile(reference.name, reference.source,
-                                                                reference.options)),
-                           reference.name)) {}
+CpuLaunchedReference::CpuLaunchedReference(const std::function<const CpuCompiler&()>& compiler,
+                                           CpuLauncher& launcher, LaunchedReference reference)
+    : description_(std::move(reference)) {
+  const std::string image = image_of(description_, compiler_for(description_, compiler));
+  if (description_.is_on_host()) {
+    function_.emplace(image, description_.name);
+  } else {
+    kernel_.emplace(launcher.load(image, description_.name));
+  }
+}
+
+std::optional<std::string> CpuLaunchedReference::run(CpuLauncher& launcher,
+                                                     void** arguments) const {
+  if (kernel_) {
+    return launcher.launch(*kernel_, arguments, description_.geometry,
+                           all_blocks(description_.geometry.blocks()));
+  }
+  function_->entry().call(arguments);
+  return std::nullopt;
+}
 
 CpuWorkspace::CpuWorkspace(CpuLauncher& launcher, const MeasureRequest& request)
     : launcher_(launcher), data_(request.data), input_(request.input), seed_(request.seed) {
@@ -223,24 +253,24 @@ void CpuWorkspace::compute_expected(const CpuLaunchedReference* reference) {
 // It runs in the place of the kernels that it judges, so that what it does wrong is found, and finds
 // other poison than they, so that what depends on poison differs.
 void CpuWorkspace::launch_reference(const CpuLaunchedReference& reference, DataSet data) {
-  const LaunchedReference& own = reference.description;
+  const LaunchedReference& own = reference.description();
+  const std::string& title = own.title();
   poison(data, Poison::number);
   const std::vector<LaunchValues::Tensor> tensors = placed(data);
   ArgumentPack arguments(ArgumentLayout(own.signature),
                          {.tensors = tensors, .sizes = data_.sizes, .scalars = data_.scalars});
-  const auto fault = launcher_.launch(reference.kernel, arguments.pointers(), own.geometry,
-                                      all_blocks(own.geometry.blocks()));
-  if (fault) throw reference_fault(own.name, *fault);
+  const auto fault = reference.run(launcher_, arguments.pointers());
+  if (fault) throw reference_fault(title, *fault);
   for (Output& output : outputs_) {
     const PoisonedTensor& result = output.result;
     const PoisonedTensor::Unwritten missing =
         output.data ? PoisonedTensor::Unwritten() : result.unwritten();
-    check_reference(own.name, result.description(), result.written_outside(), missing.count,
+    check_reference(title, result.description(), result.written_outside(), missing.count,
                     missing.first);
     result.copy_to(data == DataSet::integers ? output.expected_integers : output.expected);
   }
   if (const std::string input = changed_input(data); !input.empty()) {
-    throw reference_fault(own.name, "it changes the input " + input);
+    throw reference_fault(title, "it changes the input " + input);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,6 +14,7 @@
 #include "cpu/block_sample.hpp"
 #include "cpu/compiler.hpp"
 #include "cpu/launcher.hpp"
+#include "cpu/loaded_kernel.hpp"
 #include "cpu/tensors.hpp"
 #include "tuner/measure/measurer.hpp"
 
@@ -27,14 +29,23 @@ struct CpuReference {
   CpuKernel integers, reals;
 };
 
-// The kernel that gives what is expected, loaded.
-struct CpuLaunchedReference {
-  // Throws EnvironmentError when it does not compile.
-  CpuLaunchedReference(const CpuCompiler& compiler, CpuLauncher& launcher,
-                       const LaunchedReference& reference);
+// The kernel or the function that gives what is expected, loaded.
+class CpuLaunchedReference {
+ public:
+  // `compiler` compiles it. Throws EnvironmentError when it does not compile, and when there is no
+  // compiler.
+  CpuLaunchedReference(const std::function<const CpuCompiler&()>& compiler, CpuLauncher& launcher,
+                       LaunchedReference reference);
 
-  LaunchedReference description;
-  CpuKernel kernel;
+  [[nodiscard]] const LaunchedReference& description() const { return description_; }
+  // Runs all of it. `arguments` has a pointer to each argument. Returns the fault, as
+  // CpuLauncher::launch.
+  [[nodiscard]] std::optional<std::string> run(CpuLauncher& launcher, void** arguments) const;
+
+ private:
+  LaunchedReference description_;
+  std::optional<CpuKernel> kernel_;       // either this
+  std::optional<LoadedKernel> function_;  // or this is set
 };
 
 class CpuWorkspace {

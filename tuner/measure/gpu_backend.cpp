@@ -97,7 +97,11 @@ void GpuBackend::compile_kernels(const ProblemData& data) {
       if (data.has_tolerances()) kernels.tolerances_of(tensor.type);
     }
     if (!data.has_tolerances()) kernels.of(reference_code(data));
-    if (data.launched_reference) kernels.of(*data.launched_reference);
+    if (data.launched_reference && data.launched_reference->is_on_host()) {
+      kernels.on_host(*data.launched_reference);
+    } else if (data.launched_reference) {
+      kernels.of(*data.launched_reference);
+    }
   } catch (const gpu::DriverError& error) {
     // provide() tries again, and says how much memory is lacking.
     if (!gpu::is_out_of_memory(error.cuda_result())) throw;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -29,35 +30,6 @@ std::int64_t padded_bytes(const TensorDesc& output) {
 
 }  // namespace
 
-const VerificationKernels& MeasuringKernels::of(ElementType type) {
-  return of_types_.try_emplace(type, driver_, nvrtc_, target_, type).first->second;
-}
-
-const ReferenceKernels& MeasuringKernels::of(const ReferenceCode& code) {
-  return references_.try_emplace(code, driver_, nvrtc_, target_, code).first->second;
-}
-
-const ToleranceKernels& MeasuringKernels::tolerances_of(ElementType type) {
-  return tolerances_of_types_.try_emplace(type, driver_, nvrtc_, target_, type).first->second;
-}
-
-const MeasuringKernels::Reference& MeasuringKernels::of(const LaunchedReference& reference) {
-  if (launched_reference_ && launched_reference_->description == reference) {
-    return *launched_reference_;
-  }
-  std::vector<std::string> options = reference.options;
-  const auto names_target = [](const std::string& one) { return one.starts_with("-arch="); };
-  if (std::ranges::none_of(options, names_target)) options.push_back("-arch=" + target_);
-  const gpu::CompileResult compiled = nvrtc_.compile(reference.name, reference.source, options);
-  if (!compiled.ok) {
-    throw reference_fault(
-        reference.name, "it does not compile: " + compiled.log.substr(0, compiled.log.find('\n')));
-  }
-  auto module = std::make_unique<gpu::Module>(driver_, compiled.image);
-  const gpu::Kernel kernel = module->kernel(reference.name);
-  return launched_reference_.emplace(Reference{reference, std::move(module), kernel});
-}
-
 GpuWorkspace::GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream,
                            const MeasureRequest& request)
     : kernels_(kernels),
@@ -71,7 +43,7 @@ GpuWorkspace::GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream,
     if (is_read(role)) add_input(i);
   }
   if (data_.has_tolerances()) {
-    compute_expected();
+    compute_expected(request);
   } else {
     compute_references(kernels.of(reference_code(data_)));
   }
@@ -155,7 +127,10 @@ void GpuWorkspace::compute_references(const ReferenceKernels& kernels) const {
   kernels.reals(data_.reference, reals, expected, stream_);
 }
 
-void GpuWorkspace::compute_expected() {
+void GpuWorkspace::compute_expected(const MeasureRequest& request) {
+  if (data_.launched_reference && data_.launched_reference->is_on_host()) {
+    return compute_on_host(request);
+  }
   if (data_.launched_reference) {
     const MeasuringKernels::Reference& reference = kernels_.of(*data_.launched_reference);
     try {
@@ -176,6 +151,23 @@ void GpuWorkspace::compute_expected() {
     }
     stream_.synchronize();
   }
+}
+
+// The data in this machine's memory is the same as that on the device.
+void GpuWorkspace::compute_on_host(const MeasureRequest& request) const try {
+  CpuWorkspace host(kernels_.host_launcher(), request);
+  host.compute_expected(&kernels_.on_host(*data_.launched_reference));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const CpuWorkspace::Output& from = host.outputs()[i];
+    const Output& to = outputs_[i];
+    to.expected_integers.copy_from_host(from.expected_integers.data(), to.expected_integers.size(),
+                                        stream_);
+    to.expected.copy_from_host(from.expected.data(), to.expected.size(), stream_);
+  }
+  stream_.synchronize();
+} catch (const std::bad_alloc&) {
+  throw reference_fault(data_.launched_reference->title(),
+                        "this machine's memory does not hold a copy of the data");
 }
 
 void GpuWorkspace::store_results() const {

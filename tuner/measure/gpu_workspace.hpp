@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <list>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,38 +11,9 @@
 #include "gpu/memory.hpp"
 #include "operation/problem_data.hpp"
 #include "tuner/measure/measurer.hpp"
-#include "tuner/measure/verification_kernels.hpp"
+#include "tuner/measure/measuring_kernels.hpp"
 
 namespace autotune {
-
-// The kernels of verification, each compiled when it is first needed.
-class MeasuringKernels {
- public:
-  MeasuringKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, std::string target)
-      : driver_(driver), nvrtc_(nvrtc), target_(std::move(target)) {}
-
-  [[nodiscard]] const gpu::Driver& driver() const { return driver_; }
-  const VerificationKernels& of(ElementType type);
-  const ReferenceKernels& of(const ReferenceCode& code);
-  const ToleranceKernels& tolerances_of(ElementType type);
-
-  // The kernel that gives what is expected. Throws EnvironmentError if it does not compile.
-  struct Reference {
-    LaunchedReference description;
-    std::unique_ptr<gpu::Module> module;
-    gpu::Kernel kernel;
-  };
-  const Reference& of(const LaunchedReference& reference);
-
- private:
-  const gpu::Driver& driver_;
-  const gpu::Nvrtc& nvrtc_;
-  std::string target_;
-  std::map<ElementType, VerificationKernels> of_types_;
-  std::map<ElementType, ToleranceKernels> tolerances_of_types_;
-  std::map<ReferenceCode, ReferenceKernels> references_;
-  std::optional<Reference> launched_reference_;  // of the last problem that has one
-};
 
 class GpuWorkspace {
  public:
@@ -103,7 +72,8 @@ class GpuWorkspace {
   void place(const TensorDesc& tensor, std::uint64_t integers, std::uint64_t reals);
   void fill(const gpu::DeviceBuffer& buffer, std::size_t tensor, std::uint64_t seed) const;
   void compute_references(const ReferenceKernels& kernels) const;
-  void compute_expected();
+  void compute_expected(const MeasureRequest& request);
+  void compute_on_host(const MeasureRequest& request) const;
   void launch_reference(const MeasuringKernels::Reference& reference, DataSet data);
   void check_launched(const std::string& reference, std::size_t output) const;
   [[nodiscard]] CheckedArea area_of(const Output& output) const;

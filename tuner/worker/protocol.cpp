@@ -58,11 +58,9 @@ KernelSignature signature_from(const json& form) {
 }
 
 json form_of(const LaunchedReference& reference) {
-  return {{"name", reference.name},
-          {"source", binary(reference.source)},
-          {"options", reference.options},
-          {"signature", form_of(reference.signature)},
-          {"geometry", reference.geometry}};
+  return {{"name", reference.name},         {"source", binary(reference.source)},
+          {"options", reference.options},   {"signature", form_of(reference.signature)},
+          {"geometry", reference.geometry}, {"host_function", reference.host_function}};
 }
 
 LaunchedReference reference_from(const json& form) {
@@ -70,7 +68,8 @@ LaunchedReference reference_from(const json& form) {
           .source = bytes_of(form.at("source")),
           .options = form.at("options"),
           .signature = signature_from(form.at("signature")),
-          .geometry = form.at("geometry")};
+          .geometry = form.at("geometry"),
+          .host_function = form.at("host_function")};
 }
 
 json contents_form(const std::vector<TensorContent>& contents) {

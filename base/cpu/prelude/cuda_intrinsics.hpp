@@ -2,6 +2,9 @@
 // block_state.hpp, when it is compiled for the CPU device. Anything missing here is a compile
 // error that names it.
 
+// As with NVRTC there are no headers of the C++ library.
+#define __CUDACC_RTC__ 1
+
 // Every thread of the operating system loads a copy of the kernel of its own and runs one block
 // at a time in it, so shared memory is simply static.
 #define __shared__ static
@@ -19,12 +22,21 @@ extern "C" __attribute__((visibility("default"))) autotune_block_state* autotune
   return &autotune_state;
 }
 
-#define threadIdx autotune_state.thread
-#define blockIdx autotune_state.block
-#define blockDim autotune_state.block_dim
-#define gridDim autotune_state.grid_dim
+// Macros of a kernel are defined behind this text, so the words of CUDA name nothing that a kernel's
+// parameter could be called.
+static autotune_index& autotune_thread = autotune_state.thread;
+static autotune_index& autotune_block = autotune_state.block;
+static autotune_index& autotune_block_dim = autotune_state.block_dim;
+static autotune_index& autotune_grid_dim = autotune_state.grid_dim;
+#define threadIdx autotune_thread
+#define blockIdx autotune_block
+#define blockDim autotune_block_dim
+#define gridDim autotune_grid_dim
 // Behind it the compiler must take all shared memory for changed.
-#define __syncthreads() autotune_state.barrier(autotune_state.runner, __LINE__)
+__forceinline__ void autotune_barrier(int line) {
+  autotune_state.barrier(autotune_state.runner, line);
+}
+#define __syncthreads() autotune_barrier(__LINE__)
 
 extern "C" float fmaf(float, float, float) noexcept;
 extern "C" double fma(double, double, double) noexcept;
@@ -42,25 +54,4 @@ inline unsigned __float_as_uint(float value) {
 }
 inline float __uint_as_float(unsigned bits) {
   return __builtin_bit_cast(float, bits);
-}
-
-// Calls a kernel with a pointer to each of its arguments; the compiler appends an instance for the
-// kernel that it compiles. Elements of braces are evaluated from left to right.
-struct autotune_call {
-  template <typename... Parameters>
-  autotune_call(void (*kernel)(Parameters...), Parameters... arguments) {
-    kernel(arguments...);
-  }
-};
-struct autotune_arguments {
-  template <typename Parameter>
-  Parameter take() {
-    return *static_cast<Parameter*>(*next++);
-  }
-  void** next;
-};
-template <typename... Parameters>
-void autotune_call_kernel(void (*kernel)(Parameters...), void** arguments) {
-  autotune_arguments rest{arguments};
-  autotune_call{kernel, rest.take<Parameters>()...};
 }

@@ -12,6 +12,7 @@ namespace {
 
 // Kernels of this file, written in the words of CUDA C++.
 #include "cpu/prelude/cuda_intrinsics.hpp"
+#include "cpu/prelude/kernel_call.hpp"
 
 using autotune::BlockRunner;
 using autotune::KernelEntry;
