@@ -325,7 +325,8 @@ class AUTOTUNE_API Library {
   TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options = {});
 
   // A kernel of the application's own, which pragmas in a .cu file describe. Reads the file. Throws
-  // UsageError for a wrong description, with its place in the file, and with a bundle.
+  // UsageError for a wrong description, with its place in the file. With a bundle it throws
+  // EnvironmentError where that has no such kernel, or one of another text.
   [[nodiscard]] Kernel kernel(const KernelSource& source);
 
   // Ends what MissPolicy::background does, at once and for good; calls go on with what was found.

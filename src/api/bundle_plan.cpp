@@ -12,7 +12,9 @@
 
 #include "api/bundled_kernels.hpp"
 #include "api/gemm_backend.hpp"
+#include "api/own_choice.hpp"
 #include "api/setup.hpp"
+#include "core/compiler_log.hpp"
 #include "core/thread_pool.hpp"
 #include "db/cubin_store.hpp"
 #include "kernel_templates/gemm_template.hpp"
@@ -21,13 +23,18 @@
 namespace autotune {
 namespace {
 
-void add_code(BundlePlan& plan, const KernelChoice& choice, bool aligned,
-              const std::string& architecture) {
-  BundlePlan::Code code{choice.kernel,
-                        choice.best.configuration,
-                        {code_macros(*choice.kernel, choice.problem), aligned}};
+void add_code(BundlePlan& plan, BundlePlan::Code code, const std::string& architecture) {
   std::string key = bundled_key(*code.kernel, code.configuration, code.traits, architecture);
   plan.code.try_emplace(std::move(key), std::move(code));
+}
+
+void add_code(BundlePlan& plan, const KernelChoice& choice, bool aligned,
+              const std::string& architecture) {
+  add_code(plan,
+           {choice.kernel,
+            choice.best.configuration,
+            {code_macros(*choice.kernel, choice.problem), aligned}},
+           architecture);
 }
 
 // Choices of one problem follow each other, the best one first: where it cannot be taken, the next
@@ -54,8 +61,7 @@ std::string compiled(const gpu::Nvrtc& nvrtc, CubinStore& store, const BundlePla
   gpu::CompileResult result = nvrtc.compile(code.kernel->name, source, options);
   if (!result.ok) {
     throw Error(fmt::format("{} {} does not compile: {}", code.kernel->name,
-                            to_string(code.configuration),
-                            result.log.substr(0, result.log.find('\n'))));
+                            to_string(code.configuration), first_error_line(result.log)));
   }
   store.put(key, {result.image, std::move(result.log), result.resources});
   return std::move(result.image);
@@ -78,6 +84,29 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<Problem
   }
   add_code(plan, scaling_choice(selector.kernels(), /*batched=*/false), /*aligned=*/false,
            architecture);
+  return plan;
+}
+
+BundlePlan plan_own_bundle(const KernelTemplate& kernel, const DeviceInfo& device,
+                           const DeviceQuery& results_of, const std::vector<Problem>& problems,
+                           const ResultSource& results, const Log& log) {
+  BundlePlan plan;
+  for (const Problem& problem : problems) {
+    const KernelConfiguration choice =
+        stored_choice(kernel, device, results_of, problem, results, log).choice;
+    if (!can_run(kernel, choice.configuration, problem, device)) {
+      throw UsageError(fmt::format(
+          "{} cannot run with its default configuration on {}: tune it, or give other defaults",
+          kernel.operation->text(problem), device.label));
+    }
+    std::vector<Problem::Size> tuned_for;
+    for (const auto& [name, value] : choice.tuned_for) tuned_for.push_back({name, value});
+    plan.choices.push_back({problem, kernel.name, kernel.space_version, choice.configuration,
+                            choice.match, choice.explanation,
+                            problem_of(*kernel.operation, tuned_for), choice.median_us});
+    add_code(plan, {&kernel, choice.configuration, code_traits(kernel, problem)},
+             device.architecture());
+  }
   return plan;
 }
 

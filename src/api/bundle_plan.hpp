@@ -31,6 +31,12 @@ struct BundlePlan {
 [[nodiscard]] BundlePlan plan_bundle(const KernelSelector& selector,
                                      const std::vector<Problem>& problems);
 
+// The same for problems of a kernel of a user's own, by the results that `results_of` names.
+[[nodiscard]] BundlePlan plan_own_bundle(const KernelTemplate& kernel, const DeviceInfo& device,
+                                         const DeviceQuery& results_of,
+                                         const std::vector<Problem>& problems,
+                                         const ResultSource& results, const Log& log);
+
 // Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Calls
 // `on_kernel` for each kernel that is there, one call at a time. The NVRTC makes cubins for the
 // target. Throws Error where it refuses a kernel. Returns

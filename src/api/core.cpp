@@ -184,6 +184,7 @@ TuningResult Core::tune_on(const DeviceInfo& device, const std::vector<GemmProbl
 TuneReport Core::tune_own(const ShippedPortfolios& kernels, const TuneRequest& request,
                           const TuningOptions& options) {
   const DeviceInfo& device = backend().selector().device();
+  if (!tuning_) throw UsageError("this Library has a bundle: one without tunes");
   const BackgroundTuner::Pause pause(background_.get());
   return tuning_->tune(kernels, device, request, options);
 }

@@ -34,13 +34,13 @@ class Core {
 
   TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options);
 
-  // For kernels of the application's own, which need a Library without a bundle.
-  [[nodiscard]] bool has_bundle() const { return bundle_.has_value(); }
+  // For kernels of the application's own. There is either a bundle or results and cubins.
+  [[nodiscard]] const BundledKernels* bundle() const { return bundle_ ? &*bundle_ : nullptr; }
   [[nodiscard]] const LibraryOptions& options() const { return options_; }
   [[nodiscard]] const Log& log() const { return log_; }
   [[nodiscard]] const ResultSource& results() const { return *results_; }
   [[nodiscard]] CubinStore& cubins() { return *cubins_; }
-  // The same for the kernels of `kernels`.
+  // The same for the kernels of `kernels`. Throws UsageError with a bundle.
   TuneReport tune_own(const ShippedPortfolios& kernels, const TuneRequest& request,
                       const TuningOptions& options);
 

@@ -9,25 +9,11 @@
 #include "autotune/error.hpp"
 
 #include "api/tuning.hpp"
-#include "select/lookup.hpp"
-#include "select/predictor.hpp"
 
 namespace autotune {
 namespace {
 
 constexpr std::size_t kMostPlans = 1024;  // that are kept for launches
-
-KernelSizes sizes_of(const Problem& problem) {
-  KernelSizes sizes;
-  for (const auto& [name, value] : problem.sizes()) sizes[name] = value;
-  return sizes;
-}
-
-bool can_run(const KernelTemplate& kernel, const Configuration& configuration,
-             const Problem& problem, const DeviceInfo& device) {
-  return fits_device(kernel, configuration, device) && kernel.fits(configuration, problem) &&
-         kernel.geometry(configuration, problem).on_device(device.sm_count).is_launchable();
-}
 
 TuneRequest request_for(const std::vector<Problem>& problems, const TuningOptions& options) {
   if (problems.empty()) throw UsageError("tune() was given no sizes");
@@ -46,15 +32,9 @@ TuneRequest request_for(const std::vector<Problem>& problems, const TuningOption
 
 }  // namespace
 
-bool OwnKernel::Chosen::is_measured() const {
-  return choice.match == MatchKind::exact || choice.match == MatchKind::exact_stale;
-}
-
 OwnKernel::OwnKernel(std::shared_ptr<Core> core, OwnKernels kernels)
     : core_(std::move(core)), kernels_(std::move(kernels)), portfolios_(kernels_.kernels()) {
-  if (core_->has_bundle()) {
-    throw UsageError("this Library has a bundle, which holds no kernels of the application's own");
-  }
+  if (core_->bundle() != nullptr) bundled_.emplace(*core_->bundle(), kernel());
   const int without_context = std::max(0, core_->options().device.number());
   launcher_ = device().is_cpu() ? make_cpu_launcher() : make_gpu_launcher(without_context);
 }
@@ -100,37 +80,23 @@ KernelTuningResult OwnKernel::tune(const std::vector<KernelSizes>& problems,
   return result;
 }
 
-OwnKernel::Chosen OwnKernel::choose(const Problem& problem) const {
+OwnChoice OwnKernel::choose(const Problem& problem) const {
+  if (bundled_) return bundled_->choose(device(), problem);
   const DeviceQuery query{.kernels = kernels_.kernels(),
                           .device_class = device().device_class(),
                           .label = {},
                           .environment = Environment{.driver = device().driver_text()},
                           .use_shipped = false,
                           .max_error = {}};
-  std::optional<Match> match;
-  const std::string unread = core_->results().read([&](const ResultReader& results) {
-    match = find_best(&results, query, problem, /*exact_only=*/false, [&](const Winner& winner) {
-      return can_run(kernel(), winner.configuration, problem, device());
-    });
-  });
-  if (!unread.empty()) core_->log().warning("stored results are left out: {}", unread);
-  if (!match) {
-    return {{MatchKind::predicted, "no winner is stored: the file's default",
-             kernel().default_configuration(problem), sizes_of(problem), std::nullopt},
-            {}};
-  }
-  const Winner& winner = match->winner;
-  return {{match->kind, match->explanation, winner.configuration, sizes_of(winner.problem),
-           winner.median_us},
-          winner.environment.nvrtc_build};
+  return stored_choice(kernel(), device(), query, problem, core_->results(), core_->log());
 }
 
 KernelConfiguration OwnKernel::query(const KernelSizes& sizes) const {
   return choose(problem_of(sizes)).choice;
 }
 
-OwnKernel::Chosen OwnKernel::choose_for_call(const KernelSizes& sizes, const Problem& problem) {
-  Chosen chosen = choose(problem);
+OwnChoice OwnKernel::choose_for_call(const KernelSizes& sizes, const Problem& problem) {
+  OwnChoice chosen = choose(problem);
   const LibraryOptions& options = core_->options();
   const std::string text = fmt::format("{} {}", kernel().name, kernel().operation->text(problem));
   if (!chosen.is_measured() && options.miss == MissPolicy::tune) {
@@ -164,13 +130,16 @@ OwnKernel::Chosen OwnKernel::choose_for_call(const KernelSizes& sizes, const Pro
   return chosen;
 }
 
-std::shared_ptr<const KernelCode> OwnKernel::code_of(const Chosen& chosen, const Problem& problem) {
+std::shared_ptr<const KernelCode> OwnKernel::code_of(const OwnChoice& chosen,
+                                                     const Problem& problem) {
   const Configuration& configuration = chosen.choice.configuration;
   const KernelKey key{launcher_->context(), kernel().name, compiled_as(kernel(), configuration),
                       code_traits(kernel(), problem)};
   const KernelCode& code = code_->find_or_load(key, [&] {
     return launcher_->load(
-        images().image(kernel(), configuration, key.traits, chosen.compiler_build), kernel().name);
+        bundled_ ? bundled_->image(configuration, problem)
+                 : images().image(kernel(), configuration, key.traits, chosen.compiler_build),
+        kernel().name);
   });
   return {code_, &code};
 }
@@ -187,7 +156,7 @@ KernelImages& OwnKernel::images() {
 
 std::shared_ptr<const PlannedLaunch> OwnKernel::plan(const KernelSizes& sizes) {
   const Problem problem = problem_of(sizes);
-  Chosen chosen = choose_for_call(sizes, problem);
+  OwnChoice chosen = choose_for_call(sizes, problem);
   const KernelSignature signature = kernel().signature(problem);
   const Configuration& configuration = chosen.choice.configuration;
   auto planned = not_destroyed_in_forks(new PlannedLaunch{

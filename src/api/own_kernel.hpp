@@ -18,6 +18,7 @@
 #include "api/kernel_cache.hpp"
 #include "api/kernel_images.hpp"
 #include "api/kernel_launcher.hpp"
+#include "api/own_choice.hpp"
 #include "core/kernel_signature.hpp"
 #include "own_kernels/described_kernel.hpp"
 #include "select/portfolio.hpp"
@@ -41,7 +42,7 @@ struct PlannedLaunch {
 // Thread-safe.
 class OwnKernel {
  public:
-  // Throws UsageError for a Library with a bundle.
+  // Throws as BundledOwnKernel does for a Library with a bundle.
   OwnKernel(std::shared_ptr<Core> core, OwnKernels kernels);
 
   [[nodiscard]] const DescribedKernel& described() const { return kernels_.described(); }
@@ -58,26 +59,21 @@ class OwnKernel {
               std::size_t count);
 
  private:
-  struct Chosen {
-    KernelConfiguration choice;
-    std::string compiler_build;  // that it was measured with; empty when it was not
-
-    [[nodiscard]] bool is_measured() const;
-  };
   using PlanKey = std::pair<std::uint64_t, KernelSizes>;  // the context first
 
   [[nodiscard]] const DeviceInfo& device() const { return core_->backend().selector().device(); }
   [[nodiscard]] Problem problem_of(const KernelSizes& sizes) const;
-  [[nodiscard]] Chosen choose(const Problem& problem) const;
+  [[nodiscard]] OwnChoice choose(const Problem& problem) const;
   // The choice for a call, after a search where the policy has it so.
-  [[nodiscard]] Chosen choose_for_call(const KernelSizes& sizes, const Problem& problem);
-  [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const Chosen& chosen,
+  [[nodiscard]] OwnChoice choose_for_call(const KernelSizes& sizes, const Problem& problem);
+  [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const OwnChoice& chosen,
                                                           const Problem& problem);
   [[nodiscard]] KernelImages& images();
 
   std::shared_ptr<Core> core_;
   OwnKernels kernels_;
-  ShippedPortfolios portfolios_;  // none, of these kernels
+  ShippedPortfolios portfolios_;             // none, of these kernels
+  std::optional<BundledOwnKernel> bundled_;  // of a Library with a bundle
   // Work under way and graphs use it, so it stays loaded. Plans share it.
   std::shared_ptr<KernelCache<KernelCode>> code_ = std::make_shared<KernelCache<KernelCode>>();
   std::unique_ptr<const KernelLauncher> launcher_;

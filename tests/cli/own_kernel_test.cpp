@@ -236,8 +236,6 @@ __global__ void differ(float* y, int* z, int n) {
     refused({"tune", "--size", "n=4"}, "sizes of products are given by --sizes");
     refused({"tune", "--kernel", file + ":other", "--size", "n=4"}, "no kernel 'other'");
     refused({"tune", "--kernel", "/no/file.cu", "--size", "n=4"}, "cannot be read");
-    refused({"export", "--kernel", file, "--size", "n=4", "--bundle", "b", "--arch", "sm_90"},
-            "bundles hold products");
     refused({"sweep", "--kernel", file, "--size", "n=4", "--device", "cpu"}, "--only must name");
     CHECK_FALSE(std::filesystem::exists(program.database));
   }

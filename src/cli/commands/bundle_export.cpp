@@ -15,6 +15,7 @@
 #include "cli/call_watch.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/output_files.hpp"
@@ -103,6 +104,34 @@ std::vector<Problem> in_all_layouts(const std::vector<Problem>& sizes, const Opt
   return problems;
 }
 
+BundlePlan gemm_plan(const Options& options, const BundleDevice& device,
+                     const ResultSource& results, bool with_portfolio) {
+  const Log silent({});
+  const KernelSelector selector(device.info, {.portfolios = options.portfolios,
+                                              .log = silent,
+                                              .results = &results,
+                                              .results_of = device.results_of,
+                                              .use_shipped_winners = !options.no_shipped});
+  std::vector<Problem> problems = in_all_layouts(options.sizes, options);
+  if (with_portfolio) {
+    const auto others = in_all_layouts(parse_sizes(kPortfolio), options);
+    problems.insert(problems.end(), others.begin(), others.end());
+  }
+  return plan_bundle(selector, problems);
+}
+
+BundlePlan own_plan(const Options& options, const BundleDevice& device,
+                    const ResultSource& results) {
+  const DeviceQuery here{.kernels = options.kernels(),
+                         .device_class = device.info.device_class(),
+                         .label = {},
+                         .environment = Environment{.driver = device.info.driver_text()},
+                         .use_shipped = false,
+                         .max_error = {}};
+  return plan_own_bundle(options.kernels().templates().front(), device.info,
+                         device.results_of.value_or(here), options.sizes, results, Log({}));
+}
+
 void check_options(const Options& options) {
   if (!options.templates.empty() || !options.configuration.empty()) {
     throw UsageError("--template, --config: leave them out, a bundle has the best known kernels");
@@ -182,25 +211,15 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
   files.check(bundle.path);  // before the work, which takes minutes
 
   const ResultSource results(options.database, TuningDatabase::kBusyTimeout);
-  const Log silent({});
-  const KernelSelector selector(device->info, {.portfolios = options.portfolios,
-                                               .log = silent,
-                                               .results = &results,
-                                               .results_of = device->results_of,
-                                               .use_shipped_winners = !options.no_shipped});
-  std::vector<Problem> problems = in_all_layouts(options.sizes, options);
-  const std::size_t asked = problems.size();
-  if (bundle.portfolio) {
-    const auto others = in_all_layouts(parse_sizes(kPortfolio), options);
-    problems.insert(problems.end(), others.begin(), others.end());
-  }
-  const BundlePlan plan = plan_bundle(selector, problems);
+  const bool is_own = have_named_sizes(options.kernels());
+  const BundlePlan plan = is_own ? own_plan(options, *device, results)
+                                 : gemm_plan(options, *device, results, bundle.portfolio);
   const auto content = compile_shown(plan, device->target, options, interrupts);
   if (!content) return exit_code::kInterrupted;
   const std::string bytes = bundle_bytes(*content);
   files.add(bundle.path, bytes);
   files.commit();
-  print_choices(options.kernels(), plan, asked);
+  print_choices(options.kernels(), plan, options.sizes.size() * (is_own ? 1 : kLayouts.size()));
   fmt::print("{}: {} kernels for {}, {} bytes\n", printable(bundle.path), plan.code.size(),
              printable(device->target.text()), bytes.size());
   return exit_code::kDone;

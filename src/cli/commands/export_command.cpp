@@ -131,9 +131,8 @@ int run_export(const ExportOptions& options) {
   if (!options.output.empty()) {
     throw UsageError("--output is only for --source: --bundle names a file");
   }
-  if (have_named_sizes(options.kernels())) {
-    throw UsageError(
-        "--bundle: bundles hold products of matrices; --source writes a kernel of your own");
+  if (have_named_sizes(options.kernels()) && options.no_portfolio) {
+    throw UsageError("--no-portfolio: leave it out, a bundle has your kernel for the given sizes");
   }
   return run_bundle_export(options, {options.bundle, options.force, !options.no_portfolio});
 }
