@@ -17,6 +17,12 @@
 // Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks along x:
 // as many as C has tiles, times the parts of K. workspace: see kernel_template.hpp.
 
+// The name of the kernel: gemm_skinny, and gemm_skinny16 for operands of 16 bits, whose
+// configurations are others.
+#ifndef KERNEL
+#define KERNEL gemm_skinny
+#endif
+
 // The operand with few rows. 0: op(A). 1: op(B).
 #ifndef FEW_SIDE
 #define FEW_SIDE 0
@@ -105,10 +111,9 @@ __device__ __forceinline__ void store_slice(Sums& sums, Accumulator* tile) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    gemm_skinny(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
-                ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
-                long long ldb, long long ldc, Scalar alpha, Scalar beta,
-                float* __restrict__ workspace, unsigned BATCH_PARAMETERS) {
+    KERNEL(const ElementA* __restrict__ a, const ElementB* __restrict__ b, ElementC* __restrict__ c,
+           long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
+           Scalar alpha, Scalar beta, float* __restrict__ workspace, unsigned BATCH_PARAMETERS) {
 #ifdef __CUDACC__
   extern __shared__ __align__(16) Accumulator shared[];
 #else

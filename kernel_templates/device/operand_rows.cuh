@@ -11,13 +11,13 @@ struct Rows {
   int left;           // rows of the matrix from the first on, at least 1
   bool exist;         // false: there is no such row, and `at` is the last one
   bool aligned;       // neighbours of 16 bytes or less, at a multiple of as many, are one vector
-  // The elements of the operand in front of the first one, more by a vector where that changes no
-  // vector's right to begin there, and those from it on.
-  long long before, behind;
+  int k;              // elements of a row
+  // Less than a vector of the operand is in front of the first element, and no vector begins there.
+  bool begin_inside_vector;
 
-  __device__ __forceinline__ Rows(const T* source, long long ld, long long all, long long k,
+  __device__ __forceinline__ Rows(const T* source, long long ld, long long all, long long all_k,
                                   long long first, bool k_major)
-      : leading(ld), exist(first < all) {
+      : leading(ld), exist(first < all), k(static_cast<int>(all_k)) {
     constexpr int kVector = 16 / sizeof(T);
     const bool begins_aligned = reinterpret_cast<unsigned long long>(source) % 16 == 0;
     if (first >= all) first = all - 1;
@@ -25,8 +25,7 @@ struct Rows {
     at = source + offset;
     left = all - first < 1 << 30 ? static_cast<int>(all - first) : 1 << 30;
     aligned = begins_aligned && ld % kVector == 0;
-    before = offset + (begins_aligned ? kVector : 0);
-    behind = ((k_major ? all : k) - 1) * ld + (k_major ? k : all) - offset;
+    begin_inside_vector = !begins_aligned && offset < kVector;
   }
 };
 

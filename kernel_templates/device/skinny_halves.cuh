@@ -1,5 +1,5 @@
-// The products of gemm_skinny for elements of 16 bits. A batch is runs of 8 elements of K of each of
-// a lane's rows. The few rows are read from the L1 cache where they are K-major in memory, in which
+// The products of gemm_skinny for elements of 16 bits. A batch is runs of some elements of K of each
+// of a lane's rows. The few rows are read from the L1 cache where they are K-major in memory, in which
 // case the warps of a block never wait for each other; otherwise from shared memory, in which they
 // are K-major.
 #pragma once
@@ -11,7 +11,7 @@ namespace autotune_device {
 
 template <typename Few, typename Many>
 struct Products<Few, Many, 2> {
-  static constexpr int kRun = 8;
+  static constexpr int kRun = kKMajor ? 8 : 4;
   static constexpr int kRuns = UNROLL * 4 / static_cast<int>(sizeof(Many)) / kRun;
   // A lane loads vectors of kVector elements: a run of each row, or its rows at each k of a run.
   static constexpr int kVector = kKMajor ? kRun : LINES;
@@ -19,7 +19,7 @@ struct Products<Few, Many, 2> {
   // Elements of K of the few rows that shared memory holds, and of one row with what follows it, so
   // that neighbouring rows are in other banks.
   static constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
-  static constexpr int kPitch = kChunk + kRun;
+  static constexpr int kPitch = kChunk + 8;
   static constexpr int kSharedWords = kFewKMajor ? 0 : FEW * kPitch / kInWord;
   // The bits of -0, which stands for elements of the few rows that do not exist: it meets +0, and
   // their product, -0, is the one number that changes no sum.
@@ -140,25 +140,36 @@ struct Products<Few, Many, 2> {
     }
   }
 
-  // Adds the products of `count` elements of K of a lane's rows, from its run's first k on. All rows
-  // may begin at any address.
-  static __device__ __forceinline__ void add_run(const Rows<Few>& few, const Rows<Many>& many,
-                                                 long long k, int count, int run,
-                                                 const unsigned* shared, Sums& sums) {
-    // Whether the vectors that cover all elements are parts of the operands.
-    const int last_row = minimum(row_offset(LINES - 1), many.left - 1);
-    const long long end =
-        kKMajor ? last_row * many.leading + k + kRun : (k + kRun - 1) * many.leading + LINES;
-    bool covered =
-        many.before + (kKMajor ? k : k * many.leading) >= kVector && end + kVector <= many.behind;
-    if (kFewKMajor) {
-      const long long end_of_few = (minimum(FEW, few.left) - 1) * few.leading + k + kRun;
-      covered = covered && few.before + k >= kRun && end_of_few + kRun <= few.behind;
+  // The runs that vectors cover which are parts of the operands: those that begin at these k. Only
+  // runs at the beginning and the end of an operand are not among them.
+  struct Covered {
+    int first, last;
+
+    // Elements that vectors reach from the first one of a run on, at most, and in front of it.
+    static constexpr int kReach = 16, kReachInFront = 8;
+
+    __device__ __forceinline__ Covered(const Rows<Few>& few, const Rows<Many>& many)
+        : first(many.begin_inside_vector ? kReachInFront : 0),
+          last(kKMajor ? last_k(many, row_offset(LINES - 1))
+                       : many.k - kRun - (many.leading < kReach ? kReach : 1)) {
+      if (!kFewKMajor) return;
+      if (few.begin_inside_vector) first = kReachInFront;
+      last = minimum(last, last_k(few, FEW - 1));
     }
-    if (!covered) {
-      add_elements(few, many, k, count, run, shared, sums);
-      return;
+    // A vector may reach into the next row. last_row: the number of the last one of this lane.
+    template <typename T>
+    static __device__ __forceinline__ int last_k(const Rows<T>& rows, int last_row) {
+      const bool has_next = rows.left - 1 > last_row && rows.leading >= kReach;
+      return has_next ? rows.k : rows.k - kReach;
     }
+    __device__ __forceinline__ bool has(long long k) const { return k >= first && k <= last; }
+  };
+
+  // Adds the products of `count` elements of K of a lane's rows, from its run's first k on, which
+  // may begin at any address but are covered.
+  static __device__ __forceinline__ void add_covered(const Rows<Few>& few, const Rows<Many>& many,
+                                                     long long k, int count, int run,
+                                                     const unsigned* shared, Sums& sums) {
     Cover<kVector> covers[kVectors];
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) covers[i].load(vector(many, k, i));
@@ -242,6 +253,7 @@ struct Products<Few, Many, 2> {
     if (many.aligned && (kKMajor || many.left >= LINES) && (!kFewKMajor || few.aligned)) {
       add_batches(few, many, k, end, shared, sums);
     }
+    const Covered covered(few, many);
 #pragma unroll 1
     for (; k < end; k += kStep, shared += kStep / kInWord) {
 #pragma unroll 1
@@ -249,7 +261,11 @@ struct Products<Few, Many, 2> {
         const long long first = k + run_offset(run);
         if (first >= end) continue;
         const int count = end - first < kRun ? static_cast<int>(end - first) : kRun;
-        add_run(few, many, first, count, run, shared, sums);
+        if (covered.has(first)) {
+          add_covered(few, many, first, count, run, shared, sums);
+        } else {
+          add_elements(few, many, first, count, run, shared, sums);
+        }
       }
     }
   }
