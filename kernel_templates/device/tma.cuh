@@ -41,7 +41,35 @@ __device__ __forceinline__ void tma_load_box(T* to, const TensorMap& map, int co
       : "memory");
 }
 
-// The same for a map of several matrices where kBatched, to the same place in each of the first
+// Returns the policy of copies that the L2 cache need not keep.
+__device__ __forceinline__ unsigned long long evict_first_policy() {
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+// tma_load_box() for a map of several matrices where kBatched, with a policy of the L2 cache. One
+// thread calls this.
+template <bool kBatched, typename T>
+__device__ __forceinline__ void tma_load_box_by(unsigned long long policy, T* to,
+                                                const TensorMap& map, int column, int row,
+                                                int matrix, Barrier* barrier) {
+  if constexpr (kBatched) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(to)),
+        "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(shared_address(barrier)), "l"(policy)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
+        "l"(&map), "r"(column), "r"(row), "r"(shared_address(barrier)), "l"(policy)
+        : "memory");
+  }
+}
+
+// tma_load_box() for a map of several matrices where kBatched, to the same place in each of the first
 // kBlocks blocks of the cluster, at whose barriers the bytes count. One thread calls this.
 template <int kBlocks, bool kBatched, typename T>
 __device__ __forceinline__ void tma_multicast_box(T* to, const TensorMap& map, int column, int row,

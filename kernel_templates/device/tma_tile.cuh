@@ -18,7 +18,8 @@ constexpr int kTileK = 64;  // elements of K in a tile: the 128 bytes of the swi
 //   kMnMajor  global memory has the lines of one k side by side. The tile then consists of boxes of
 //             64 lines; otherwise each line has its elements of K side by side.
 //   kBlocks   blocks of the cluster that need the same tile: each copies a part of it to all
-template <bool kMnMajor, int kLines, int kBlocks>
+//   kOnce     the L2 cache need not keep what is copied, which no other block reads
+template <bool kMnMajor, int kLines, int kBlocks, bool kOnce = false>
 struct TmaTile {
   static constexpr int kLineBytes = 2 * kTileK;
   static constexpr int kBytes = kLineBytes * kLines;
@@ -50,12 +51,15 @@ struct TmaTile {
 
  private:
   static_assert(!kMnMajor || kLines % kBoxLines == 0, "");
+  static_assert(!kOnce || kBlocks == 1, "others read it");
   static_assert(kLines / kBlocks <= 256 && kLines / kBlocks % 8 == 0, "a box of TMA");
 
   static __device__ __forceinline__ void load_box(unsigned char* to, const TensorMap& map,
                                                   int column, int row, int matrix,
                                                   Barrier* barrier) {
-    if constexpr (kBlocks > 1) {
+    if constexpr (kOnce) {
+      tma_load_box_by<BATCHED != 0>(evict_first_policy(), to, map, column, row, matrix, barrier);
+    } else if constexpr (kBlocks > 1) {
       tma_multicast_box<kBlocks, BATCHED != 0>(to, map, column, row, matrix, barrier);
     } else if constexpr (BATCHED) {
       tma_load_box(to, map, column, row, matrix, barrier);

@@ -1,4 +1,4 @@
-// Matrix instructions of a warpgroup: 64 rows of A times 64 to 256 columns of B, with operands of
+// Matrix instructions of a warpgroup: 64 rows of A times 8 to 256 columns of B, with operands of
 // 16 bits in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0 alone).
 // Plain C++ compilers see an empty header.
 //
@@ -58,6 +58,7 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
+#define SUMS_4(d, i) "+f"((d)[i]), "+f"((d)[(i) + 1]), "+f"((d)[(i) + 2]), "+f"((d)[(i) + 3])
 #define SUMS_8(d, i)                                                                            \
   "+f"((d)[i]), "+f"((d)[(i) + 1]), "+f"((d)[(i) + 2]), "+f"((d)[(i) + 3]), "+f"((d)[(i) + 4]), \
       "+f"((d)[(i) + 5]), "+f"((d)[(i) + 6]), "+f"((d)[(i) + 7])
@@ -68,17 +69,22 @@ __device__ __forceinline__ void wgmma_wait() {
 // ptxas orders the instructions of some kernels in another way.
 template <int kCount>
 __device__ __forceinline__ void pin(float (&sums)[kCount]) {
-  constexpr int kInGroups = kCount / 32 * 32;
+  constexpr int kInGroups = kCount / 32 * 32, kInEights = kCount / 8 * 8;
 #pragma unroll
   for (int i = 0; i < kInGroups; i += 32) asm volatile("" : SUMS_32(sums, i)::"memory");
 #pragma unroll
-  for (int i = kInGroups; i < kCount; i += 8) asm volatile("" : SUMS_8(sums, i)::"memory");
+  for (int i = kInGroups; i < kInEights; i += 8) asm volatile("" : SUMS_8(sums, i)::"memory");
+#pragma unroll
+  for (int i = kInEights; i < kCount; i += 4) asm volatile("" : SUMS_4(sums, i)::"memory");
 }
 
 // The names of a statement's first operands, which are the sums.
-#define REGISTERS_32                                                       \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define REGISTERS_4 "%0, %1, %2, %3"
+#define REGISTERS_8 REGISTERS_4 ", %4, %5, %6, %7"
+#define REGISTERS_16 REGISTERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define REGISTERS_32 \
+  REGISTERS_16       \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define REGISTERS_40 REGISTERS_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define REGISTERS_48 REGISTERS_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define REGISTERS_56 REGISTERS_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
@@ -146,6 +152,9 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
                  : "l"(a), "l"(b), "r"(add)                                                 \
                  : "memory");                                                               \
   }
+DEFINE_WGMMA(8, 4, 5, 6, SUMS_4(sums, 0))
+DEFINE_WGMMA(16, 8, 9, 10, SUMS_8(sums, 0))
+DEFINE_WGMMA(32, 16, 17, 18, SUMS_8(sums, 0), SUMS_8(sums, 8))
 DEFINE_WGMMA(64, 32, 33, 34, SUMS_32(sums, 0))
 DEFINE_WGMMA(80, 40, 41, 42, SUMS_32(sums, 0), SUMS_8(sums, 32))
 DEFINE_WGMMA(96, 48, 49, 50, SUMS_32(sums, 0), SUMS_8(sums, 32), SUMS_8(sums, 40))
