@@ -115,23 +115,20 @@ struct SkinnySums {
                                                        const Vector<float, kWidth>& sums,
                                                        long long n, bool has_vectors) {
     ElementC* const to = output.c + row * output.ldc + column;
-    if (!has_vectors || column + kWidth > n) {
+    Vector<ElementC, kWidth> results;
+    if (has_vectors && column + kWidth <= n) {
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
-        if (column + i >= n) return;
-        to[i] = to_element<ElementC>(output.value(row, column + i, sums.at[i]));
+        results.at[i] = to_element<ElementC>(output.value(row, column + i, sums.at[i]));
       }
-      return;
-    }
-    float results[kWidth];
-#pragma unroll
-    for (int i = 0; i < kWidth; ++i) results[i] = output.value(row, column + i, sums.at[i]);
-    if constexpr (sizeof(ElementC) == 2) {
-      *reinterpret_cast<Vector<unsigned, 2>*>(to) = {
-          {from_floats<ElementC>(results[0], results[1]),
-           from_floats<ElementC>(results[2], results[3])}};
+      store_vector<kWidth>(to, results);
     } else {
-      *reinterpret_cast<Vector<float, 4>*>(to) = {{results[0], results[1], results[2], results[3]}};
+#pragma unroll
+      for (int i = 0; i < kWidth; ++i) {
+        if (column + i < n) {
+          to[i] = to_element<ElementC>(output.value(row, column + i, sums.at[i]));
+        }
+      }
     }
   }
 };
