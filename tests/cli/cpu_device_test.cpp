@@ -112,6 +112,7 @@ TEST_SUITE("program on the CPU device") {
   }
 
   TEST_CASE("run verifies products of 16-bit elements, which are rounded once") {
+    const Program program;
     const std::pair<std::vector<std::string>, const char*> types[] = {
         {{"--type", "bf16"}, "bf16"},
         {{"--type", "f16"}, "f16"},
