@@ -64,14 +64,15 @@ struct Values {
     return (min_blocks() == 1 ? kSharedPerSm - 1024 : 112 * 1024) / stage_bytes(few_mn_major);
   }
   [[nodiscard]] std::int64_t tiles(const GemmProblem& problem) const {
-    return ceil_div(few_rows() ? problem.n : problem.m, lines());
+    return ceil_div(few_rows() ? problem.n : problem.m, lines()) *
+           ceil_div(few_rows() ? problem.m : problem.n, few());
   }
 };
 
 std::vector<TuningParameter> parameters() {
   return {
       {"FEW_SIDE", "the side of C with few lines, 0: rows, 1: columns", {0, 1}},
-      {"FEW", "how many of them a block computes", {8, 16, 32, 64, 128}},
+      {"FEW", "how many of them a tile has", {8, 16, 32, 64, 128}},
       {"LINES", "lines of the other side in a tile", {64, 128}},
       {"CLUSTER_K", "blocks of a cluster that split K of one tile", {1, 2, 4, 8}},
       {"MIN_BLOCKS", "blocks that an SM has room for", {1, 2}},
@@ -105,7 +106,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   return result;
 }
 
-// Returns whether a configuration computes all few lines at once, and may be the fastest.
+// Returns whether a configuration has tiles of all few lines, and may be the fastest.
 bool fits(const Configuration& configuration, const GemmProblem& problem) {
   const Values v{configuration};
   const Sides sides(problem);

@@ -1,26 +1,26 @@
-// gemm_wgmma_skinny: C = alpha * op(A) * op(B) + beta * C for BF16 and FP16 operands of which one has
-// few lines (rows of op(A) or columns of op(B)), with sums in FP32, on the tensor cores of compute
-// capability 9.0. Elements of C have the operands' type or FP32.
+// gemm_wgmma_skinny: C = alpha * op(A) * op(B) + beta * C for BF16 and FP16 operands of which one
+// has few lines (rows of op(A) or columns of op(B)), with sums in FP32, on the tensor cores of
+// compute capability 9.0. Elements of C have the operands' type or FP32.
 //
-// The time is that of reading the large operand, whose lines are the rows of the matrix instructions;
-// the few lines, up to FEW, are their columns. A cluster of CLUSTER_K blocks has a tile of LINES lines:
-// each block multiplies a part of K, and the blocks add their sums in the order of K through shared
-// memory, where each adds and stores a part of the lines. One producer thread of a block has TMA copy
-// tiles of both operands, in any of the four layouts, to a ring of buffers; TMA writes zeros for what
-// is not in the matrices.
+// The time is that of reading the large operand, whose lines are the rows of the matrix
+// instructions; the few lines, FEW of a tile, are their columns. A cluster of CLUSTER_K blocks has
+// a tile of LINES lines: each block multiplies a part of K, and the blocks add their sums in the
+// order of K through shared memory, where each adds and stores a part of the lines. One producer
+// thread of a block has TMA copy tiles of both operands, in any of the four layouts, to a ring of
+// buffers; TMA writes zeros for what is not in the matrices.
 //
-// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, and FEW lines or
-// fewer on the side that has few. A and B begin at multiples of 16 bytes, as do their rows; C may begin
-// anywhere. Launch: kThreads threads, kStages * kStage bytes of dynamic shared memory, a cluster for
-// each tile. The boxes of the maps, with a swizzle of 128 bytes, are TmaTile's. Batches: see
-// device/batch.cuh. All code is for sm_90a alone.
+// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31. A and B begin at
+// multiples of 16 bytes, as do their rows; C may begin anywhere. Launch: kThreads threads, kStages
+// * kStage bytes of dynamic shared memory, a cluster for each tile. The boxes of the maps, with a
+// swizzle of 128 bytes, are TmaTile's. Batches: see device/batch.cuh. All code is for sm_90a alone.
 
 // The side of C with few lines. 0: rows, 1: columns.
 #ifndef FEW_SIDE
 #define FEW_SIDE 0
 #endif
 
-// The lines of that side that a block computes, all of them: 8, 16, 32, 64 or 128.
+// The lines of that side in a tile: 8, 16, 32, 64 or 128. With fewer than there are, blocks read
+// the large operand several times.
 #ifndef FEW
 #define FEW 16
 #endif
@@ -119,10 +119,11 @@ struct PipelineState {
   }
 };
 
-// What a block multiplies: lines of a product from `line` on, and k_tiles [begin, end) of kStageK.
+// What a block multiplies: a product's tile, which begins at a line of the large operand and at one
+// of the few, and its k_tiles [begin, end) of kStageK.
 struct Work {
   unsigned product;
-  int line;
+  int line, few;
   unsigned begin, end;
 };
 
@@ -145,14 +146,14 @@ __device__ __forceinline__ void copy_tiles(const Pipeline& pipeline, const Tenso
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) {
       const int k = static_cast<int>(k_tile * kStageK + i * kTileK);
-      FewTile::load(pipeline.few(state.stage, i), map_few, 0, k, matrix_few, 0, full);
+      FewTile::load(pipeline.few(state.stage, i), map_few, work.few, k, matrix_few, 0, full);
     }
     state.next();
   }
 }
 
-// Sets sums to those of the k_tiles. While the tensor cores compute a k_tile, the copies of the next
-// ones arrive. All consumer threads call this.
+// Sets sums to those of the k_tiles. While the tensor cores compute a k_tile, the copies of the
+// next ones arrive. All consumer threads call this.
 __device__ __forceinline__ void accumulate(const Pipeline& pipeline, const Work& work,
                                            float (&sums)[kSums]) {
 #pragma unroll
@@ -200,13 +201,16 @@ __cluster_dims__(CLUSTER_K, 1, 1)
     prefetch_map(map_b);
     pipeline.init();
   }
-  const long long lines = FEW_SIDE == 0 ? n : m;
-  const ProductBatch products{BATCH_ARGUMENTS, static_cast<unsigned>((lines - 1) / LINES + 1)};
+  const unsigned few_tiles = static_cast<unsigned>(((FEW_SIDE == 0 ? m : n) - 1) / FEW + 1);
+  const unsigned line_tiles = static_cast<unsigned>(((FEW_SIDE == 0 ? n : m) - 1) / LINES + 1);
+  const ProductBatch products{BATCH_ARGUMENTS, few_tiles * line_tiles};
   if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
-  const unsigned rank = blockIdx.x % CLUSTER_K, tile = blockIdx.x / CLUSTER_K;
+  const unsigned rank = blockIdx.x % CLUSTER_K, number = blockIdx.x / CLUSTER_K;
+  const unsigned tile = products.in_product(number);  // those of the same lines follow each other
   const unsigned k_tiles = static_cast<unsigned>((k - 1) / kStageK + 1);
-  const Work work{products.product(tile), static_cast<int>(products.in_product(tile) * LINES),
-                  k_tiles * rank / CLUSTER_K, k_tiles * (rank + 1) / CLUSTER_K};
+  const Work work{products.product(number), static_cast<int>(tile / few_tiles * LINES),
+                  static_cast<int>(tile % few_tiles * FEW), k_tiles * rank / CLUSTER_K,
+                  k_tiles * (rank + 1) / CLUSTER_K};
   if (!products.has(work.product)) return;  // all blocks of the cluster
   __syncthreads();
   griddep_wait(static_cast<int>(work.end + 1));
@@ -234,7 +238,7 @@ __cluster_dims__(CLUSTER_K, 1, 1)
       tile_sums.sync();
     }
     const Output output{products.c(c, work.product), ldc, value_of(alpha), value_of(beta)};
-    tile_sums.store(output, m, n, work.line);
+    tile_sums.store(output, m, n, work.line, work.few);
   }
   // The other blocks may still read this one's sums.
   if (CLUSTER_K > 1) {

@@ -1,7 +1,7 @@
-// The sums of a tile with few rows or few columns, which matrix instructions of a warpgroup computed:
-// the blocks of a cluster, which have parts of K, add them through their shared memory, and store the
-// results in the order in which C has them (compute capability 9.0). Plain C++ compilers see an empty
-// header.
+// The sums of a tile with few rows or few columns, which matrix instructions of a warpgroup
+// computed: the blocks of a cluster, which have parts of K, add them through their shared memory,
+// and store the results in the order in which C has them (compute capability 9.0). Plain C++
+// compilers see an empty header.
 #pragma once
 
 #include "barrier.cuh"
@@ -31,8 +31,9 @@ struct SkinnySums {
     asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
   }
 
-  // Stores this thread's sums: those of two lines, 8 apart, and two neighbours of every 8 few lines.
-  // All threads that have sums call this when all matrix instructions of their own are complete.
+  // Stores this thread's sums: those of two lines, 8 apart, and two neighbours of every 8 few
+  // lines. All threads that have sums call this when all matrix instructions of their own are
+  // complete.
   __device__ __forceinline__ void put(const float (&sums)[kSums]) const {
     sync();  // other warps' instructions may still read the buffers
     const int lane = static_cast<int>(threadIdx.x % 32);
@@ -50,11 +51,11 @@ struct SkinnySums {
     }
   }
 
-  // Adds the sums that all blocks of the cluster have put, in the order of K, and stores the results
-  // of this block's part of the lines. `line`: the tile's first. All threads that have sums call
-  // this.
+  // Adds the sums that all blocks of the cluster have put, in the order of K, and stores the
+  // results of this block's part of the lines. `line`, `few`: the tile's first. All threads that
+  // have sums call this.
   __device__ __forceinline__ void store(const Output& output, long long m, long long n,
-                                        long long line) const {
+                                        long long line, long long few) const {
     const bool has_vectors = (reinterpret_cast<unsigned long long>(output.c) |
                               static_cast<unsigned long long>(output.ldc) * sizeof(ElementC)) %
                                  (kWidth * sizeof(ElementC)) ==
@@ -73,8 +74,8 @@ struct SkinnySums {
         at_row = part + vector / (kFew / kWidth);
         at_column = vector % (kFew / kWidth) * kWidth;
       }
-      const long long row = (kFewRows ? 0 : line) + at_row;
-      const long long column = (kFewRows ? line : 0) + at_column;
+      const long long row = (kFewRows ? few : line) + at_row;
+      const long long column = (kFewRows ? line : few) + at_column;
       if (row >= m || column >= n) continue;
       const Vector<float, kWidth> sums = add(shared_address(place(at_row, at_column)));
       store_results(output, row, column, sums, n, has_vectors);

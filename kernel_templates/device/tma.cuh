@@ -69,8 +69,8 @@ __device__ __forceinline__ void tma_load_box_by(unsigned long long policy, T* to
   }
 }
 
-// tma_load_box() for a map of several matrices where kBatched, to the same place in each of the first
-// kBlocks blocks of the cluster, at whose barriers the bytes count. One thread calls this.
+// tma_load_box() for a map of several matrices where kBatched, to the same place in each of the
+// first kBlocks blocks of the cluster, at whose barriers the bytes count. One thread calls this.
 template <int kBlocks, bool kBatched, typename T>
 __device__ __forceinline__ void tma_multicast_box(T* to, const TensorMap& map, int column, int row,
                                                   int matrix, Barrier* barrier) {
