@@ -29,9 +29,9 @@ std::vector<Configuration> configurations(const KernelTemplate& kernel, const De
 
 std::vector<GemmCase> cases(const std::string& layout, const GemmTypes& types) {
   std::vector<GemmProblem> problems = {
-      {1, 1, 1},    {5, 4, 1},      {7, 10, 7},     {33, 36, 33},   {64, 64, 64},
-      {100, 1, 37}, {129, 257, 65}, {131, 258, 31}, {132, 260, 65}, {132, 260, 68},
-      {36, 4, 300}, {33, 36, 200},  {264, 392, 328}};
+      {1, 1, 1},       {5, 4, 1},       {7, 10, 7},     {33, 36, 33},   {64, 64, 64}, {100, 1, 37},
+      {129, 257, 65},  {131, 258, 31},  {132, 260, 65}, {132, 260, 68}, {36, 4, 300}, {33, 36, 200},
+      {264, 392, 328}, {24, 200, 3400}, {200, 8, 3400}, {5, 392, 328}};
   // Rows of the last one are prepared in more than one part.
   if (sample_size() == 0) problems.insert(problems.end(), {{1024, 1024, 1024}, {33, 36, 8260}});
   std::vector<GemmCase> all;
@@ -113,7 +113,7 @@ void check_layout(const std::string& layout) {
       GemmProblem large{.m = 1024, .n = 1024, .k = 1024};
       set_layout(large, layout);
       large.types = types_from_string(types);
-      const GemmProblem few{.m = 1,
+      const GemmProblem few{.m = 8,
                             .n = 1024,
                             .k = 1024,
                             .op_a = large.op_a,
