@@ -18,6 +18,7 @@ constexpr std::int64_t kTileK = 64;  // elements of K in a tile, of which a buff
 constexpr std::int64_t kStageK = 2 * kTileK;
 constexpr std::int64_t kBoxLines = 64;  // of an MN-major operand
 constexpr std::int64_t kLeastFew = 8, kMostFew = 128;
+constexpr std::int64_t kLeastSplitFew = 16;  // of several tiles
 constexpr std::int64_t kLeastStages = 3;
 
 // The lines of one side that are few, and those of the other, the large operand's.
@@ -63,9 +64,12 @@ struct Values {
   [[nodiscard]] std::int64_t stages(bool few_mn_major) const {
     return (min_blocks() == 1 ? kSharedPerSm - 1024 : 112 * 1024) / stage_bytes(few_mn_major);
   }
+  // Tiles of C along the few lines, and all of them.
+  [[nodiscard]] std::int64_t few_tiles(const GemmProblem& problem) const {
+    return ceil_div(few_rows() ? problem.m : problem.n, few());
+  }
   [[nodiscard]] std::int64_t tiles(const GemmProblem& problem) const {
-    return ceil_div(few_rows() ? problem.n : problem.m, lines()) *
-           ceil_div(few_rows() ? problem.m : problem.n, few());
+    return ceil_div(few_rows() ? problem.n : problem.m, lines()) * few_tiles(problem);
   }
 };
 
@@ -106,13 +110,18 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   return result;
 }
 
-// Returns whether a configuration has tiles of all few lines, and may be the fastest.
+// Returns whether a configuration may be the fastest. Tiles have all few lines unless there are not
+// enough tiles for a device.
 bool fits(const Configuration& configuration, const GemmProblem& problem) {
+  constexpr std::int64_t kMostBlocks = 256;
   const Values v{configuration};
   const Sides sides(problem);
-  return v.few_rows() == sides.few_rows && v.few() == sides.padded() &&
-         v.stages(sides.few_mn_major) >= kLeastStages &&
-         v.cluster_k() <= ceil_div(problem.k, kStageK);
+  const bool has_small_tiles = v.few() < sides.padded();
+  if (v.few_rows() != sides.few_rows || v.few() > sides.padded()) return false;
+  if (v.cluster_k() > ceil_div(problem.k, kStageK)) return false;
+  if (v.stages(sides.few_mn_major) < kLeastStages) return false;
+  return !has_small_tiles || (v.few() >= kLeastSplitFew &&
+                              v.tiles(problem) * v.cluster_k() <= kMostBlocks / problem.batch);
 }
 
 // The large operand is read as fast as the memory allows, or as fast as the SMs that have a part of
@@ -135,7 +144,8 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   const double at_once = std::min(of_sm, static_cast<double>(v.min_blocks()));
   const double under_way =
       at_once * static_cast<double>(v.stages(sides.few_mn_major)) * line_bytes * (lines + few);
-  const double read = k_tiles * line_bytes * lines * blocks / sm_count / kReadPerCycle;
+  const double read = k_tiles * line_bytes * lines * blocks /
+                      static_cast<double>(v.few_tiles(problem)) / sm_count / kReadPerCycle;
   const double copied = k_tiles * line_bytes * (lines + few) * of_sm /
                         std::min(kCopiedPerCycle, under_way / kLatency);
   const double rounds = std::ceil(of_sm / static_cast<double>(v.min_blocks()));
@@ -143,22 +153,23 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
          rounds * (kStartCycles + (parts > 1 ? kClusterCycles + kFewCycles * few : 0));
 }
 
-// As many blocks split K as keep a device busy. Where few lines take little of a buffer, an SM has
-// two blocks, of which one begins or stores results while the other reads.
+// As many blocks split K as keep a device busy, and the few lines too if those are not enough.
+// Where few lines take little of a buffer, an SM has two blocks, of which one begins or stores
+// results while the other reads.
 Configuration default_configuration(const GemmProblem& problem) {
   constexpr std::int64_t kEnough = 96;  // blocks
   const Sides sides(problem);
-  const std::int64_t few = sides.padded();
-  const auto tiles = [&](std::int64_t lines) {
-    return ceil_div(sides.lines, lines) * problem.batch;
+  std::int64_t few = sides.padded(), cluster_k = 1;
+  const std::int64_t lines =
+      few == kMostFew && ceil_div(sides.lines, 128) * problem.batch >= kEnough ? 128 : 64;
+  const auto blocks = [&] {
+    return ceil_div(sides.lines, lines) * ceil_div(sides.few, few) * problem.batch * cluster_k;
   };
-  const std::int64_t lines = few == kMostFew && tiles(128) >= kEnough ? 128 : 64;
-  std::int64_t cluster_k = 1;
-  while (cluster_k < 8 && cluster_k * tiles(lines) < kEnough &&
-         problem.k >= 2 * kStageK * cluster_k) {
+  while (cluster_k < 8 && blocks() < kEnough && problem.k >= 2 * kStageK * cluster_k) {
     cluster_k *= 2;
   }
-  const bool has_two = few <= 32 || (few == 64 && cluster_k * tiles(lines) > 132);
+  while (few > kLeastSplitFew && blocks() < kEnough) few /= 2;
+  const bool has_two = few <= 32 || (few == 64 && blocks() > 132);
   return Configuration({{"FEW_SIDE", sides.few_rows ? 0 : 1},
                         {"FEW", few},
                         {"LINES", lines},

@@ -49,8 +49,8 @@ TEST_SUITE("gemm_wgmma_skinny space") {
     };
     CHECK(fitting(problem(16, 4096, 4096)) == 16);
     CHECK(fitting(problem(16, 4096, 256)) == 8);  // K has two parts
-    CHECK(fitting(problem(128, 4096, 4096)) == 8);
-    CHECK(fitting(problem(300, 4096, 4096)) == 0);
+    CHECK(fitting(problem(128, 28672, 4096)) == 8);
+    CHECK(fitting(problem(64, 256, 4096)) == 12 + 12 + 16);  // few tiles: also of fewer lines
     GemmProblem few_mn_major = problem(16, 4096, 4096);
     few_mn_major.op_a = Transpose::transposed;
     CHECK(fitting(few_mn_major) == 12);  // whole boxes leave no room for three buffers
@@ -97,6 +97,7 @@ TEST_SUITE("gemm_wgmma_skinny space") {
     CHECK(default_text(problem(64, 4096, 4096)) == "rows 64x64/2/1");
     CHECK(default_text(problem(64, 14336, 4096)) == "rows 64x64/1/2");
     CHECK(default_text(problem(14336, 100, 4096)) == "columns 128x128/1/1");
+    CHECK(default_text(problem(64, 256, 7168)) == "rows 16x64/8/2");
     CHECK(default_text(problem(16, 256, 128)) == "rows 16x64/1/2");
     GemmProblem batch = problem(8, 256, 7168);
     batch.batch = 12;
@@ -162,6 +163,8 @@ TEST_SUITE("gemm_wgmma_skinny space") {
     CHECK(cycles(4, problem(16, 1536, 7168)) < cycles(1, problem(16, 1536, 7168)));
     CHECK(cycles(1, problem(16, 14336, 4096)) < cycles(8, problem(16, 14336, 4096)));
     CHECK(cycles(1, problem(16, 7168, 768)) < cycles(4, problem(16, 7168, 768)));
+    CHECK(cycles(8, problem(64, 256, 7168)) <
+          predicted_cycles(skinny(), made(0, 64, 64, 8, 1), problem(64, 256, 7168), sm, 132));
   }
 }
 
