@@ -292,6 +292,7 @@ class Operand(NamedTuple):
     data: int
     ld: int
     stride: int = 0
+    type: int = 0  # of its elements
     prepared: Handle | None = None
 
 
@@ -306,14 +307,14 @@ class Factors(NamedTuple):
 
 def _matrix_of(operand: Operand) -> _Matrix:
     prepared = operand.prepared and operand.prepared._as_parameter_
-    return _Matrix(operand.data, operand.ld, operand.stride, prepared and prepared.value)
+    return _Matrix(operand.data, operand.ld, operand.stride, prepared and prepared.value, operand.type)
 
 
 def _call_of(factors: Factors, operands: Sequence[Operand], stream: int, **more: Any) -> _GemmCall:
     a, b, c = operands[:3]
     d = operands[3] if len(operands) == 4 else Operand(0, 0)
-    return _GemmCall(**factors._asdict(), a=_matrix_of(a), b=_matrix_of(b), c=_MutableMatrix(*c[:3]),
-                     d=_MutableMatrix(*d[:3]), stream=stream, **more)
+    return _GemmCall(**factors._asdict(), a=_matrix_of(a), b=_matrix_of(b), c=_MutableMatrix(*c[:4]),
+                     d=_MutableMatrix(*d[:4]), stream=stream, **more)
 
 
 def gemm(library: Handle, problem: Problem, factors: Factors, operands: Sequence[Operand], stream: int) -> str:

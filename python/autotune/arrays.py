@@ -7,13 +7,13 @@ import sys
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import Any, Callable, Iterable, NamedTuple, TypeVar, cast
+from typing import Any, Callable, Iterable, TypeVar, cast
 
-from . import _c_api, problem
+from . import _c_api, element_types, problem
+from .element_types import BF16, FP32, MATRICES, ElementType, Types
 from .problem import Device, whole
 
 T = TypeVar("T")
-ArrayT = TypeVar("ArrayT")
 
 
 class _DLTensor(ctypes.Structure):
@@ -39,34 +39,17 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
     ("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-class ElementType(NamedTuple):
-    """A type of elements, as the array libraries write it."""
-
-    name: str
-    bytes: int
-    interface: tuple[str, ...]  # of the array interface
-    dlpack: tuple[tuple[int, int], ...]  # codes and bits
-    torch: tuple[str, ...]
-
-
-FP32 = ElementType("FP32", 4, ("<f4",), ((2, 32),), ("float32",))
-TYPES = (FP32,  # by the numbers of the C API
-         ElementType("FP64", 8, ("<f8",), ((2, 64),), ("float64",)),
-         ElementType("BF16", 2, (), ((4, 16),), ("bfloat16",)),
-         ElementType("FP16", 2, ("<f2",), ((2, 16),), ("float16",)),
-         ElementType("integers of 32 bits", 4, ("<i4", "<u4"), ((0, 32), (1, 32)), ("int32", "uint32")))
-
-
 class Memory:
-    """An array in memory, with its strides in elements."""
+    """An array in memory of one of some types, with its strides in elements."""
 
+    elements: ElementType
     data: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def __init__(self, array: Any, name: str, elements: ElementType = FP32) -> None:
+    def __init__(self, array: Any, name: str, types: tuple[ElementType, ...] = (FP32,)) -> None:
         self.name = name
-        self.elements = elements
+        self._types = types
         self.device: Device = "cpu"
         self.stream: int | None = None
         array = self._from_pytorch(array)
@@ -100,11 +83,14 @@ class Memory:
     def _from_tensor(self, array: Any) -> bool:
         """A plain tensor of PyTorch, in less time than by the ways below, which say what is wrong with others."""
         torch = _pytorch_of(array)
-        if (torch is None or type(array).__module__ not in ("torch", "torch.nn.parameter")
-                or not any(array.dtype is getattr(torch, name, None) for name in self.elements.torch)
-                or array.layout is not torch.strided
+        if torch is None or type(array).__module__ not in ("torch", "torch.nn.parameter"):
+            return False
+        found = [each for each in self._types
+                 if any(array.dtype is getattr(torch, name, None) for name in each.dtypes)]
+        if (not found or array.layout is not torch.strided
                 or array.device.type not in ("cpu", "cuda") or array.requires_grad):
             return False
+        self.elements = found[0]
         self.data, self.shape, self.strides = self._read(array.data_ptr), tuple(array.shape), array.stride()
         if array.is_cuda:
             self.device, self.stream = array.device.index, _current_stream(array)
@@ -122,9 +108,10 @@ class Memory:
         missing = {"typestr", "data", "shape"} - set(interface)
         if missing:
             raise TypeError(f"{self.name} has an array interface without {', '.join(sorted(missing))}")
-        if interface["typestr"] not in self.elements.interface:
-            raise TypeError(f"{self.name} has elements of type {interface['typestr']}: "
-                            f"they must be {self.elements.name}")
+        typestr = interface["typestr"]
+        found = [each for each in self._types if typestr in each.interface and (
+            each != BF16 or element_types.dtype_name(getattr(array, "dtype", None)) in each.dtypes)]
+        self.elements = self._only(found, f"type {typestr}")
         if interface.get("mask") is not None:
             raise TypeError(f"{self.name} has a mask")
         self.data, self.read_only = interface["data"]
@@ -149,13 +136,18 @@ class Memory:
         options = {"stream": self.stream} if kind == 2 else {}
         self.keeps = self._read(lambda: _capsule_of(array, options))
         tensor = self._tensor_in(self.keeps)
-        if (tensor.code, tensor.bits) not in self.elements.dlpack or tensor.lanes != 1:
-            raise TypeError(f"{self.name} has elements of DLPack's type {tensor.code} with "
-                            f"{tensor.bits} bits: they must be {self.elements.name}")
+        found = [each for each in self._types if (tensor.code, tensor.bits) in each.dlpack and tensor.lanes == 1]
+        self.elements = self._only(found, f"DLPack's type {tensor.code} with {tensor.bits} bits")
         self.data = (tensor.data or 0) + tensor.byte_offset
         self.shape = tuple(tensor.shape[:tensor.ndim])
         self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else self.packed()
         return True
+
+    def _only(self, found: list[ElementType], what: str) -> ElementType:
+        """The type that was found among those that the array may have."""
+        if not found:
+            raise TypeError(f"{self.name} has elements of {what}: they must be {element_types.joined(self._types)}")
+        return found[0]
 
     def _tensor_in(self, capsule: object) -> _DLTensor:
         if not _is_capsule_of(capsule, b"dltensor_versioned"):
@@ -181,7 +173,7 @@ class Matrix(Memory):
     """
 
     def __init__(self, array: Any, name: str) -> None:
-        super().__init__(array, name)
+        super().__init__(array, name, MATRICES)
         if len(self.shape) not in (2, 3):
             raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix, or an array "
                              "of matrices with 3")
@@ -211,7 +203,8 @@ class Matrix(Memory):
         if ld is None:
             raise ValueError(f"{self.name} lies by {'columns' if by_rows else 'rows'}: the plan is for matrices by "
                              f"{'rows' if by_rows else 'columns'}")
-        return _c_api.Operand(self.data, ld, self.batch_stride if self.batch == batch else 0, prepared)
+        return _c_api.Operand(self.data, ld, self.batch_stride if self.batch == batch else 0, self.elements.number,
+                               prepared)
 
 
 def _capsule_of(array: Any, options: dict[str, int | None]) -> object:
@@ -300,32 +293,47 @@ def workspace_of(array: object, device: Device) -> tuple[int, int]:
     return memory.data, 4 * prod(memory.shape)
 
 
-def empty_like(array: ArrayT, shape: tuple[int, ...]) -> ArrayT:
-    """A new matrix of the kind of an array."""
+def empty_like(array: Any, shape: tuple[int, ...], types: Types) -> Any:
+    """A new matrix of the kind of an array of operands, for the result."""
+    is_same = types.result == types.operands
+    name = types.result.dtypes[0]
     if hasattr(array, "new_empty"):  # PyTorch
-        return cast(ArrayT, array.new_empty(shape))
+        return array.new_empty(shape, dtype=array.dtype if is_same else getattr(_pytorch_of(array), name))
     module: Any = sys.modules.get(type(array).__module__.split(".")[0])
     if not hasattr(module, "empty"):
         raise TypeError(f"a matrix like {type(array).__name__} cannot be made: "
                         "give out, an array that can be written to")
-    return cast(ArrayT, module.empty(shape, dtype="float32"))
+    return module.empty(shape, dtype=array.dtype if is_same else name)
 
 
 class Product:
     """The matrices of out = a @ b, which fit each other; `out` is made where it is None.
 
-    With d: those of d = a @ b + out.
+    With d: those of d = a @ b + out. out_dtype: the type of the result; None for that of out, or of the operands.
     """
 
-    def __init__(self, a: Any, b: Any, out: Any, name: str = "out", d: Any = None) -> None:
+    def __init__(self, a: Any, b: Any, out: Any, name: str = "out", d: Any = None, out_dtype: object = None) -> None:
         self.a, self.b = Matrix(a, "a"), Matrix(b, "b")
+        operands = self.a.elements
+        if operands != self.b.elements:
+            raise TypeError(f"a is of {operands.name} and b of {self.b.elements.name}: both must have the same type, "
+                            "so convert one of them")
         (m, k), (k_of_b, n) = self.a.shape, self.b.shape
         if k != k_of_b:
             raise ValueError(f"a is {m} x {k} and b is {k_of_b} x {n}: they cannot be multiplied")
         self.batch = _batch_of(self.a, self.b)
-        self.out = empty_like(a, (m, n) if self.batch is None else (self.batch, m, n)) if out is None else out
-        self.c = Matrix(self.out, name)
+        if out is None:
+            types = Types(operands, element_types.named_result(operands, out_dtype))
+            out = empty_like(a, (m, n) if self.batch is None else (self.batch, m, n), types)
+        self.out, self.c = out, Matrix(out, name)
         results = [self.c] if d is None else [self.c, Matrix(d, "d")]
+        self.types = Types(operands, self.c.elements)
+        if not self.types.are_computed():
+            raise TypeError(f"{name} is of {self.c.elements.name}, and a and b are of {operands.name}: "
+                            f"it must be of {element_types.results_of(operands)}")
+        if results[-1].elements != self.c.elements:
+            raise TypeError(f"{name} is of {self.c.elements.name} and d of {results[-1].elements.name}: "
+                            "both must have the same type")
         for result in results:
             if result.shape != (m, n):
                 raise ValueError(f"{result.name} is {result.shape[0]} x {result.shape[1]}: it must be {m} x {n}")

@@ -8,7 +8,8 @@ from typing import Any, Dict, Mapping, Optional, Sequence, TypedDict
 
 from . import _c_api, problem
 from ._default import DEFAULT
-from .arrays import TYPES, Memory, may_be_same, note_written, place_of, stream_of
+from .arrays import Memory, may_be_same, note_written, place_of, stream_of
+from .element_types import TYPES
 from .library import Library, Path, Progress, absolute, search_options, tuned_of
 from .problem import Device, Tuned
 
@@ -137,7 +138,7 @@ def _whole(sizes: Mapping[str, int] | None, named: dict[str, int]) -> dict[str, 
 
 
 def _memory_of(array: Any, described: _c_api.KernelArgument) -> Memory:
-    memory = Memory(array, described.name.decode(), TYPES[described.type])
+    memory = Memory(array, described.name.decode(), (TYPES[described.type],))
     steps = zip(memory.shape, memory.strides, memory.packed())
     if prod(memory.shape) > 1 and any(length > 1 and stride != packed for length, stride, packed in steps):
         raise ValueError(f"{memory.name} has gaps between its elements, or another order: it must be contiguous")

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Callable, Iterable, TypeVar, Union, overload
 
 from . import _c_api, arrays, problem
+from .element_types import Types
 from .plans import Plan
 from .prepared import Prepared, array_of, handles_of
 from .problem import Choice, Device, Factor, Size, Tuned
@@ -100,36 +101,40 @@ class Library:
 
     @overload
     def matmul(self, a: Prepared[ArrayT], b: object, out: None = None, *, alpha: Factor = 1.0,
-               beta: Factor = 0.0, stream: object = None, math: str = "strict") -> ArrayT: ...
+               beta: Factor = 0.0, stream: object = None, math: str = "strict", out_dtype: object = None) -> ArrayT: ...
 
     @overload
     def matmul(self, a: ArrayT, b: object, out: None = None, *, alpha: Factor = 1.0,
-               beta: Factor = 0.0, stream: object = None, math: str = "strict") -> ArrayT: ...
+               beta: Factor = 0.0, stream: object = None, math: str = "strict", out_dtype: object = None) -> ArrayT: ...
 
     @overload
     def matmul(self, a: object, b: object, out: ArrayT, *, alpha: Factor = 1.0, beta: Factor = 0.0,
-               stream: object = None, math: str = "strict") -> ArrayT: ...
+               stream: object = None, math: str = "strict", out_dtype: object = None) -> ArrayT: ...
 
     def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: Factor = 1.0, beta: Factor = 0.0,
-               stream: object = None, math: str = "strict") -> Any:
-        """Returns out = alpha * a @ b + beta * out, in FP32.
+               stream: object = None, math: str = "strict", out_dtype: object = None) -> Any:
+        """Returns out = alpha * a @ b + beta * out, with sums in FP32.
 
         a: m x k, b: k x n, out: m x n, all on the same device, by rows or by columns, with rows or
         columns any distance apart; out is made where it is not given, and overlaps neither a nor b.
+        a and b have the same type, float32, float16 or bfloat16, and out has that type or float32.
+        out_dtype: the type of an out that is made, as "float32" or torch.float32; None: that of a and b.
         With a third dimension in front, arrays of as many matrices are multiplied in one launch; a or b
         with one matrix, in two or three dimensions, is used for all products. On a GPU the work is
         enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
         that PyTorch works on or that the arrays name, else the default stream. Other arrays are
         multiplied on the CPU device, slowly. alpha and beta are numbers, or both arrays of one element on
         the product's device, which are read when it runs. math: "strict", or "emulated" for products on tensor cores
-        that are as accurate, or "tf32" for products of operands that are rounded to TF32. a and b may
-        be what prepare() returned.
+        that are as accurate, or "tf32" for products of operands that are rounded to TF32; both are for float32. a
+        and b may be what prepare() returned.
 
         Raises TypeError or ValueError for arguments that do not fit, Error for faults.
         """
         if out is None and (problem.is_array(beta) or problem.scalar(beta, "beta") != 0):
             raise ValueError("beta is not 0, and there is no out to add to")
-        product = arrays.Product(array_of(a), array_of(b), out)
+        if out is not None and out_dtype is not None:
+            raise TypeError("out and out_dtype are given: leave one of them out")
+        product = arrays.Product(array_of(a), array_of(b), out, out_dtype=out_dtype)
         self._multiply(product, (a, b), alpha, beta, stream, math)
         if out is not None:
             arrays.note_written(out)
@@ -139,7 +144,7 @@ class Library:
              stream: object = None, math: str = "strict") -> str:
         """Does c = alpha * a @ b + beta * c, as matmul() does, and returns the match of the kernel that did it.
 
-        With d, which lies as c does and overlaps none of the others, that gets the result and c is only
+        With d, which lies as c does, has its type and overlaps none of the others, that gets the result and c is only
         read. The match is as query() has it: "exact", "exact, stale", "nearest size" or "predicted".
         Raises what matmul() raises.
         """
@@ -153,8 +158,8 @@ class Library:
         factors = product.factors(alpha, beta)
         m, n, k = product.size
         a, b, c = product.a.by_rows, product.b.by_rows, product.by_rows
-        asked = _c_api.Problem(m=m, n=n, k=k, op_a=a != c, op_b=b != c, order=not c, math=problem.math_of(math),
-                               batch=product.batch or 1)
+        asked = _c_api.Problem(m=m, n=n, k=k, op_a=a != c, op_b=b != c, order=not c, batch=product.batch or 1,
+                               **problem.kind_of(product.types, math))
         places = product.operands(a != c, b != c, not c, handles_of(*operands))
         library, stream = self._on(product.c.device), arrays.stream_of(product.memories, stream)
         if product.batch == 0:
@@ -167,7 +172,7 @@ class Library:
 
         m: the number of rows of a product that has the array as b. n: the number of columns of a
         product that has it as a. One of them must be given. Kernels of "emulated" and "tf32" products
-        split their operands into FP16 numbers before they multiply. Later products of any size that run
+        of float32 split their operands into FP16 numbers before they multiply. Later products of any size that run
         with the kernel that this product has now do not split this operand again, and those that run
         with another kernel read the array. The results are the same bit for bit. The array must stay as
         it is and where it is. The preparation is enqueued on a stream as matmul() enqueues products,
@@ -180,7 +185,8 @@ class Library:
         matrix = arrays.Matrix(array, "array")
         if matrix.batch is not None:
             raise ValueError("array has 3 dimensions: an operand is prepared for single products")
-        asked = _c_api.Problem(math=problem.math_of(math), batch=1)
+        types = Types(matrix.elements, matrix.elements)
+        asked = _c_api.Problem(batch=1, **problem.kind_of(types, math))
         if n is None:
             which, asked.op_b = _c_api.OPERAND_B, not matrix.by_rows
             asked.m, (asked.k, asked.n) = problem.count(m, "m"), matrix.shape
@@ -192,31 +198,33 @@ class Library:
                                         arrays.stream_of([matrix], stream))
         return Prepared(array, handle)
 
-    def plan(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", device: Device = None,
-             aligned: bool = False, scalars_in_memory: bool = False) -> Plan:
+    def plan(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", type: str = "f32",
+             out_type: str | None = None, device: Device = None, aligned: bool = False,
+             scalars_in_memory: bool = False) -> Plan:
         """Chooses and loads the kernel of a product of (m, n, k), and returns it as a Plan.
 
         layout: N or T for a and for b, T where it lies by columns; c lies by rows. batch: products of
-        one launch. device: None for that of the Library or the current GPU, "cpu" or the number of a
-        GPU. aligned: whether all addresses will be multiples of 16 bytes, and all distances of rows,
-        columns and matrices multiples of 4 elements, which some kernels need. scalars_in_memory: whether
+        one launch. type: of a and b, "f32", "f16" or "bf16", or as NumPy writes it. out_type: of c, "f32" or
+        that of a and b, which None means. device: None for that of the Library or the current GPU, "cpu" or
+        the number of a GPU. aligned: whether all addresses and all distances of rows, columns and
+        matrices will be multiples of 16 bytes, which some kernels need. scalars_in_memory: whether
         calls give alpha and beta as arrays.
 
         Raises TypeError or ValueError for arguments that do not fit, NotTunedError where the Library
         refuses what was not tuned, and Error for other faults.
         """
-        asked = problem.problem_of(size, layout, batch, math)
+        asked = problem.problem_of(size, layout, batch, math, type, out_type)
         device = self._device if device is None else problem.device_of(device)
         return Plan(_c_api.plan(self._on(device), asked, bool(aligned), bool(scalars_in_memory)), asked, device)
 
-    def warm_up(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict",
-                device: Device = None, stream: object = None) -> None:
+    def warm_up(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", type: str = "f32",
+                out_type: str | None = None, device: Device = None, stream: object = None) -> None:
         """Does a first product's work on a stream without the product, so that later ones may be captured.
 
         The arguments are those of plan(), and the stream that of matmul(), by default the default stream.
         Raises what plan() raises.
         """
-        asked = problem.problem_of(size, layout, batch, math)
+        asked = problem.problem_of(size, layout, batch, math, type, out_type)
         _c_api.warm_up(self._on(device), asked, arrays.stream_of((), stream))
 
     def release(self, stream: object = None, *, device: Device = None) -> None:
@@ -240,11 +248,12 @@ class Library:
         """Returns the name that results of the device are kept under, as "NVIDIA H200". Raises Error without it."""
         return _c_api.device_name(self._on(device))
 
-    def query(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", device: Device = None,
-              max_error: float | None = None) -> Choice:
+    def query(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", type: str = "f32",
+              out_type: str | None = None, device: Device = None, max_error: float | None = None) -> Choice:
         """Returns a dictionary of the configuration that a product of (m, n, k) runs with, and why.
 
         layout: N or T for a and for b, T where it lies by columns. batch: products of one launch.
+        type and out_type: those of plan(), and both in the answer's `type`, as "bf16-f32".
         device: None for that of the Library or the current GPU, "cpu" or the number of a GPU.
         median_us is of one launch, for tuned_for; None where nothing was measured. max_error asks for
         the fastest that is known for this very size and keeps to it (see tune()), in `math` or a
@@ -252,16 +261,17 @@ class Library:
 
         Raises NotTunedError where nothing keeps to max_error, and Error for other faults.
         """
-        asked = problem.problem_of(size, layout, batch, math)
+        asked = problem.problem_of(size, layout, batch, math, type, out_type)
         limit = None if max_error is None else problem.amount(max_error, "max_error", below=1)
-        return problem.choice_of(_c_api.query(self._on(device), asked, limit))
+        return problem.choice_of(_c_api.query(self._on(device), asked, limit), asked)
 
     def tune(self, sizes: Iterable[Size], *, layout: str = "NN", batch: int = 1, math: str = "strict",
-             device: Device = None, seconds: float | None = None, trials: int | None = None, fresh: bool = False,
-             max_error: float | None = None, strategy: str | None = None, seed: int | None = None,
-             progress: Progress | None = None) -> Tuned:
+             type: str = "f32", out_type: str | None = None, device: Device = None, seconds: float | None = None,
+             trials: int | None = None, fresh: bool = False, max_error: float | None = None,
+             strategy: str | None = None, seed: int | None = None, progress: Progress | None = None) -> Tuned:
         """Searches for the fastest configurations of products of sizes [(m, n, k), ...], and stores them.
 
+        layout, batch, math, type, out_type and device are those of plan(), for all sizes.
         The search ends with a budget for all sizes together, `seconds` or `trials`. Without a budget it
         ends when its space is exhausted, when 98 % of the best is estimated to be reached, or after
         30 s. progress(done, total, elapsed_seconds) is called meanwhile, in the calling thread, and ends the
@@ -275,7 +285,7 @@ class Library:
         whether it is `complete` and was `stored`. Raises TypeError or ValueError for arguments that do not fit,
         Error for faults, and what progress() or a signal handler raises.
         """
-        asked = [problem.problem_of(size, layout, batch, math) for size in sizes]
+        asked = [problem.problem_of(size, layout, batch, math, type, out_type) for size in sizes]
         options = search_options(seconds, trials, fresh, strategy, seed, progress)
         return tuned_of(_c_api.tune(
             self._on(device), asked, progress, **options,

@@ -28,22 +28,24 @@ class Plan:
     @property
     def choice(self) -> Choice:
         """The configuration and why it was chosen, as Library.query() returns it."""
-        return problem.choice_of(_c_api.plan_query(self._handle))
+        return problem.choice_of(_c_api.plan_query(self._handle), self._asked)
 
     def __call__(self, a: object, b: object, c: object, *, d: object = None, alpha: Factor = 1.0,
                  beta: Factor = 0.0, stream: object = None, workspace: object = None,
                  zeroed: bool = True) -> None:
-        """Does c = alpha * a @ b + beta * c, in FP32, with the arrays and the stream as gemm() takes them.
+        """Does c = alpha * a @ b + beta * c, with the arrays and the stream as gemm() takes them.
 
-        a: m x k, b: k x n, c: m x n, of the plan's sizes, layouts and number. workspace: an FP32 array without gaps
-        of at least workspace_bytes bytes at a multiple of 256, of which the first 262144 bytes are 0 before the first
-        call; each call leaves them so. zeroed: False where they may be anything: the call zeroes them first. Calls
-        that may run at the same time need one each.
+        a: m x k, b: k x n, c: m x n, of the plan's sizes, layouts, number and types. workspace: an FP32 array
+        without gaps of at least workspace_bytes bytes at a multiple of 256, of which the first 262144 bytes are 0
+        before the first call; each call leaves them so. zeroed: False where they may be anything: the call zeroes
+        them first. Calls that may run at the same time need one each.
 
         Raises TypeError or ValueError for arguments that do not fit, Error for faults.
         """
         product, asked, device = arrays.Product(array_of(a), array_of(b), c, "c", d), self._asked, self._device
-        factors = product.factors(alpha, beta)
+        factors, types = product.factors(alpha, beta), problem.types_of(asked)
+        if product.types != types:
+            raise TypeError(f"a, b and c have the types {product.types}: the plan is for {types}")
         if (product.size, product.batch or 1) != ((asked.m, asked.n, asked.k), asked.batch):
             raise ValueError(f"a, b and c are of {_text(product.size, product.batch or 1)}: "
                              f"the plan is for {_text((asked.m, asked.n, asked.k), asked.batch)}")

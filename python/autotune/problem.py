@@ -8,6 +8,7 @@ import numbers
 from typing import Any, Dict, Optional, Sequence, Tuple, TypedDict, Union
 
 from . import _c_api
+from .element_types import FP32, TYPES, Types, named_types
 
 LONGEST = 1e9  # seconds: some 30 years, which the library's clock can count
 LAYOUTS = ("NN", "NT", "TN", "TT")
@@ -32,7 +33,8 @@ class Choice(TypedDict):
 
     `match` is "exact", "exact, stale" (measured with another driver, compiler or source), "nearest size" or
     "predicted". `median_us` is the time of one launch in microseconds, as measured for `tuned_for`, (m, n, k),
-    and None where nothing was measured. `baseline` is that of cuBLAS for `tuned_for`, and None where it was not timed
+    and None where nothing was measured. `type` is that of a and b and the result, as "f32" or "bf16", or with another
+    type of the result as "bf16-f32". `baseline` is that of cuBLAS for `tuned_for`, and None where it was not timed
     (`autotune tune --compare cublas`, `autotune bench --against cublas`).
     """
 
@@ -42,6 +44,7 @@ class Choice(TypedDict):
     tuned_for: Tuple[int, int, int]
     tuned_for_batch: int
     tuned_for_math: str
+    type: str
     median_us: Optional[float]
     explanation: str
     baseline: Optional[Baseline]
@@ -127,9 +130,13 @@ def one_of(value: object, name: str, names: Sequence[str]) -> int:
     raise kind(f"{name} is {value!r}: it must be one of {', '.join(map(repr, names))}")
 
 
-def math_of(name: object) -> int:
-    """The C API's number of an arithmetic."""
-    return one_of(name, "math", _c_api.MATHS)
+def math_of(name: object, types: Types) -> int:
+    """The C API's number of an arithmetic for products of some types."""
+    math = one_of(name, "math", _c_api.MATHS)
+    if math != 0 and types.operands != FP32:
+        raise ValueError(f"math is {name!r}, which is for operands of FP32: leave it out for {types.operands.name}, "
+                         "whose sums are FP32")
+    return math
 
 
 def device_of(value: object) -> Device:
@@ -144,7 +151,7 @@ def device_of(value: object) -> Device:
     return number
 
 
-def problem_of(size: Size, layout: str, batch: int, math: str) -> _c_api.Problem:
+def problem_of(size: Size, layout: str, batch: int, math: str, of_type: str, out_type: str | None) -> _c_api.Problem:
     """The C API's problem of a size (m, n, k), with C by rows."""
     try:
         m, n, k = map(whole, size)
@@ -155,8 +162,20 @@ def problem_of(size: Size, layout: str, batch: int, math: str) -> _c_api.Problem
     if not all(-2**63 <= side < 2**63 for side in (m, n, k)):
         raise ValueError(f"size is ({', '.join(map(_text, (m, n, k)))}): that is too large")
     one_of(layout, "layout", LAYOUTS)
-    return _c_api.Problem(m=m, n=n, k=k, op_a=layout[0] == "T", op_b=layout[1] == "T",
-                          math=math_of(math), batch=count(batch, "batch"))
+    types = named_types(of_type, out_type)
+    return _c_api.Problem(m=m, n=n, k=k, op_a=layout[0] == "T", op_b=layout[1] == "T", batch=count(batch, "batch"),
+                          **kind_of(types, math))
+
+
+def kind_of(types: Types, math: str) -> dict[str, int]:
+    """Those members of the C API's problem that say what is computed."""
+    a, c = types.operands.number, types.result.number
+    return {"type_a": a, "type_b": a, "type_c": c, "math": math_of(math, types)}
+
+
+def types_of(asked: _c_api.Problem) -> Types:
+    """The types of a problem."""
+    return Types(TYPES[asked.type_a], TYPES[asked.type_c])
 
 
 def entries_of(choice: _c_api.Choice) -> dict[str, int]:
@@ -165,8 +184,8 @@ def entries_of(choice: _c_api.Choice) -> dict[str, int]:
     return {name: int(value) for name, value in entries}
 
 
-def choice_of(choice: _c_api.Choice) -> Choice:
-    """An answer of the C API as a dictionary."""
+def choice_of(choice: _c_api.Choice, asked: _c_api.Problem) -> Choice:
+    """The C API's answer to a problem as a dictionary. It is of the same types."""
     baseline: Baseline = {"library": choice.baseline.decode(errors="replace"), "median_us": choice.baseline_us,
                           "speedup": choice.speedup, "speedup_low": choice.speedup_low,
                           "speedup_high": choice.speedup_high}
@@ -177,6 +196,7 @@ def choice_of(choice: _c_api.Choice) -> Choice:
         "tuned_for": (choice.tuned_m, choice.tuned_n, choice.tuned_k),
         "tuned_for_batch": choice.tuned_batch,
         "tuned_for_math": _c_api.MATHS[choice.tuned_math],
+        "type": str(types_of(asked)),
         "median_us": choice.median_us or None,
         "explanation": choice.explanation.decode(errors="replace"),
         "baseline": baseline if choice.baseline else None,

@@ -3,27 +3,42 @@
 import array
 import ctypes
 import os
+import struct
 import tempfile
+import types
 
 
 class Array:
     """A view of FP32 memory: shape and strides in elements, from element `first` on."""
 
-    def __init__(self, shape, values=None, strides=None, first=0, typestr="<f4", read_only=False):
+    CODE, TYPESTR = "f", "<f4"
+
+    def __init__(self, shape, values=None, strides=None, first=0, typestr=None, read_only=False):
         size = 1
         for side in shape:
             size *= side
-        self.memory = array.array("f", values if values is not None else [0.0] * size)
+        self.memory = array.array(self.CODE, map(self.element, values if values is not None else [0.0] * size))
         address, _ = self.memory.buffer_info()
+        item = self.memory.itemsize
         self.shape = shape
         self.strides = strides
         self.interface = {
             "version": 3,
             "shape": shape,
-            "typestr": typestr,
-            "data": (address + 4 * first, read_only),
-            "strides": None if strides is None else tuple(4 * stride for stride in strides),
+            "typestr": typestr or self.TYPESTR,
+            "data": (address + item * first, read_only),
+            "strides": None if strides is None else tuple(item * stride for stride in strides),
         }
+
+    @staticmethod
+    def element(value):
+        """A number as memory has it."""
+        return value
+
+    @staticmethod
+    def value(element):
+        """The number that memory has."""
+        return element
 
     @property
     def __array_interface__(self):
@@ -31,8 +46,37 @@ class Array:
 
     def at(self, row, column):
         along_rows, along_columns = self.strides or (self.shape[1], 1)
-        offset = (self.interface["data"][0] - self.memory.buffer_info()[0]) // 4
-        return self.memory[offset + row * along_rows + column * along_columns]
+        offset = (self.interface["data"][0] - self.memory.buffer_info()[0]) // self.memory.itemsize
+        return self.value(self.memory[offset + row * along_rows + column * along_columns])
+
+
+class Fp16(Array):
+    """The same of FP16."""
+
+    CODE, TYPESTR = "H", "<f2"
+
+    @staticmethod
+    def element(value):
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+
+    @staticmethod
+    def value(element):
+        return struct.unpack("<e", struct.pack("<H", element))[0]
+
+
+class Bf16(Array):
+    """The same of BF16, which the array interface calls two bytes. Numbers have at most 8 significant bits."""
+
+    CODE, TYPESTR = "H", "<V2"
+    dtype = types.SimpleNamespace(name="bfloat16")
+
+    @staticmethod
+    def element(value):
+        return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+
+    @staticmethod
+    def value(element):
+        return struct.unpack("<f", struct.pack("<I", element << 16))[0]
 
 
 class OnGpu(Array):

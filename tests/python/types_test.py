@@ -18,11 +18,12 @@ array: Array = autotune.matmul(Array(), Array())
 with autotune.Library("cpu", database="a.db") as library:
     weights: autotune.Prepared[Array] = library.prepare(array, m=3, math="tf32")
     array = library.matmul(weights, Array(), out=Array())
-    array = library.matmul(weights, Array())
+    array = library.matmul(weights, Array(), out_dtype="float32")
     match: str = library.gemm(Array(), weights, Array())
     plan: autotune.Plan = library.plan((1, 2, 3))
     plan(weights, Array(), Array(), workspace=Array() if plan.workspace_bytes else None)
-    choice: autotune.Choice = library.query((1, 2, 3))
+    choice: autotune.Choice = library.query((1, 2, 3), type="bf16", out_type="f32")
+    match = choice["type"]
     tuned: int = library.tune([(1, 2, 3)], trials=3)["tuned"]
     kernel = autotune.Kernel("a.cu", library=library)
     tuned = kernel.tune(n=3, trials=3)["tuned"]

@@ -8,7 +8,7 @@ import unittest
 from fractions import Fraction
 
 import arrays
-from arrays import Array, ByDlpack, ByNewDlpack, OnGpu
+from arrays import Array, Bf16, ByDlpack, ByNewDlpack, Fp16, OnGpu
 
 storage = arrays.use_temporary_storage()
 os.environ["AUTOTUNE_LIBCUDA"] = "/nonexistent/libcuda.so.1"
@@ -51,7 +51,28 @@ WRONG_CALLS = [
     (TypeError, "b has elements of type >f4", lambda: matmul(b=Array(B, typestr=">f4"))),
     (TypeError, "out has elements of type <i4", lambda: matmul(out=Array(OUT, typestr="<i4"))),
     (TypeError, "type 0 with 32 bits", lambda: matmul(a=ByDlpack(Array(A), code=0))),
-    (TypeError, "type 2 with 16 bits", lambda: matmul(a=ByDlpack(Array(A), bits=16))),
+    (TypeError, "type 2 with 64 bits: they must be FP32, BF16 or FP16", lambda: matmul(a=ByDlpack(Array(A), bits=64))),
+    (TypeError, "a has elements of type <V2", lambda: matmul(a=Array(A, typestr="<V2"))),
+    (TypeError, "a is of FP32 and b of FP16: both must have the same type, so convert one of them",
+     lambda: matmul(b=Fp16(B))),
+    (TypeError, "out is of FP16, and a and b are of FP32: it must be of FP32", lambda: matmul(out=Fp16(OUT))),
+    (TypeError, "out is of FP16, and a and b are of BF16: it must be of BF16 or FP32",
+     lambda: matmul(Bf16(A), Bf16(B), Fp16(OUT))),
+    (TypeError, "c is of FP32 and d of FP16: both must have the same type",
+     lambda: autotune.gemm(Fp16(A), Fp16(B), Array(OUT), d=Fp16(OUT))),
+    (TypeError, "alpha has elements of type <f2: they must be FP32", lambda: matmul(alpha=Fp16((1,)), beta=Fp16((1,)))),
+    (TypeError, "out and out_dtype are given: leave one of them out", lambda: matmul(out_dtype="float32")),
+    (ValueError, "out_dtype is 'float16': a product of operands of FP32 is of FP32",
+     lambda: autotune.matmul(Array(A), Array(B), out_dtype="float16")),
+    (ValueError, "math is 'tf32', which is for operands of FP32: leave it out for FP16",
+     lambda: matmul(Fp16(A), Fp16(B), math="tf32")),
+    (ValueError, "not at a multiple of 2 bytes", lambda: matmul(unaligned(Fp16), Fp16(B))),
+    (ValueError, "type is 'f8': it must be one of 'float32' ('f32'), 'bfloat16' ('bf16'), 'float16' ('f16')",
+     lambda: query(type="f8")),
+    (TypeError, "type is 16: it must be one of", lambda: tune(type=16)),
+    (ValueError, "out_type is 'f16': a product of operands of BF16 is of BF16 or FP32",
+     lambda: query(type="bf16", out_type="f16")),
+    (ValueError, "math is 'emulated', which is for operands of FP32", lambda: query(type="f16", math="emulated")),
     (TypeError, "a device of DLPack's type 7", lambda: matmul(b=ByDlpack(Array(B), device=(7, 0)))),
     (ValueError, "a has 1 dimensions", lambda: matmul(a=Array((8,)))),
     (ValueError, "b has 4 dimensions", lambda: matmul(b=Array((1, 2, 2, 3)))),
@@ -141,8 +162,8 @@ WRONG_CALLS = [
 ]
 
 
-def unaligned():
-    matrix = Array(A)
+def unaligned(kind=Array):
+    matrix = kind(A)
     address, read_only = matrix.interface["data"]
     matrix.interface["data"] = (address + 1, read_only)
     return matrix
