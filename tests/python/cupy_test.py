@@ -27,6 +27,16 @@ class OfCupy(unittest.TestCase):
             stream.synchronize()
             self.assertLess(float(cupy.linalg.norm(product - exact) / cupy.linalg.norm(exact)), 1e-6)
 
+    def test_fp16(self):
+        a, b = (cupy.random.standard_normal(shape).astype("float16") for shape in ((300, 400), (400, 500)))
+        exact = a.astype("float64") @ b.astype("float64")
+        cupy.cuda.Device().synchronize()
+        for product, of, most in ((autotune.matmul(a, b), "float16", 2**-11),
+                                  (autotune.matmul(a, b, out_dtype="float32"), "float32", 1e-6)):
+            cupy.cuda.Device().synchronize()
+            self.assertEqual(product.dtype, of)
+            self.assertLess(float(cupy.linalg.norm(product - exact) / cupy.linalg.norm(exact)), most)
+
 
 if __name__ == "__main__":
     if not HAS_GPU:

@@ -47,6 +47,16 @@ class OnGpu(unittest.TestCase):
         many = self.random(5, 64, 1001)
         self.check(autotune.matmul(many, b), many, b)
 
+    def test_sixteen_bits(self):
+        for dtype, roundoff in (torch.float16, 2**-11), (torch.bfloat16, 2**-8):
+            for columns in 776, 777:  # rows of b that are multiples of 16 bytes, and others
+                a, b = self.random(333, 1000).to(dtype), self.random(1000, columns).to(dtype)
+                exact = a.double() @ b.double()
+                for product, of, most in ((autotune.matmul(a, b), dtype, roundoff),
+                                          (autotune.matmul(a, b, out_dtype=torch.float32), torch.float32, 1e-6)):
+                    self.assertIs(product.dtype, of)
+                    self.assertLess(float((product.double() - exact).norm() / exact.norm()), most)
+
     def test_factors_in_memory_and_a_result_beside_c(self):
         a, b, c = self.random(333, 1001), self.random(1001, 777), self.random(333, 777)
         before, d, factors = c.clone(), torch.empty_like(c), torch.tensor([2.0, -0.5], device="cuda")

@@ -66,18 +66,19 @@ class OfAStandIn(unittest.TestCase):
 
     def test_a_plain_tensor_on_a_gpu(self):
         torch = sys.modules["torch"]
-        torch.float32 = torch.strided = object()
+        torch.float32, torch.bfloat16, torch.strided = object(), object(), object()
         streams = {1: 0, 2: 64}  # the default stream is 0
         torch.cuda = types.SimpleNamespace(
             current_stream=lambda device: types.SimpleNamespace(cuda_stream=streams[device.index]))
-        for gpu, stream in (1, None), (2, 64):
+        for gpu, stream, dtype, elements in (1, None, torch.float32, "FP32"), (2, 64, torch.bfloat16, "BF16"):
             tensor = Tensor(self.a)
             vars(tensor).update(
-                dtype=torch.float32, layout=torch.strided, is_cuda=True, shape=(2, 2), stride=lambda: (1, 2),
+                dtype=dtype, layout=torch.strided, is_cuda=True, shape=(2, 2), stride=lambda: (1, 2),
                 device=types.SimpleNamespace(type="cuda", index=gpu), data_ptr=lambda: 4096)
             with mock.patch.object(Tensor, "__module__", "torch"):
                 found = autotune.arrays.Matrix(tensor, "a")
             self.assertEqual((found.data, found.device, found.stream, found.by_rows), (4096, gpu, stream, False))
+            self.assertEqual(found.elements.name, elements)
 
     def test_a_negated_view(self):
         with self.assertRaisesRegex(TypeError, "a is a negated view: give its resolve_neg"):
