@@ -115,7 +115,8 @@ enum {
 };
 
 /* C = alpha * op(A) * op(B) + beta * C: op(A) m x k, op(B) k x n, C m x n; for one product or for
- * each of a batch. 0 <= m, n, k, batch <= 2147483647. Kernels compute FP32 so far. */
+ * each of a batch. 0 <= m, n, k, batch <= 2147483647. A and B are both FP32, both BF16 or both FP16,
+ * C is as they are or FP32, and sums are FP32. */
 typedef struct {
   size_t size;
   int64_t m, n, k;

@@ -214,8 +214,8 @@ class AUTOTUNE_API Library {
 
   // C = alpha * op(A) * op(B) + beta * C: op(A) m x k, op(B) k x n, C m x n; for each of
   // problem.batch products, in one launch; or D, if there is one (GemmArguments::d), in place of
-  // the C on the left. Returns the kind of the match. The matrices have the types of problem.types;
-  // kernels compute FP32 so far.
+  // the C on the left. Returns the kind of the match. The matrices have the types of problem.types,
+  // and D that of C.
   //
   // As BLAS has it: C overlaps neither A nor B. With beta = 0 C is not read, with alpha = 0 or
   // k = 0 neither A nor B is, and with m = 0, n = 0 or batch = 0 nothing is done; matrices that are

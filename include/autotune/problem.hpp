@@ -38,7 +38,8 @@ struct GemmProblem {
   Math math = Math::strict;
   Order order = Order::row_major;
   std::int64_t batch = 1;  // products, each of the sizes above
-  GemmTypes types = {};    // kernels compute FP32 matrices with FP32 sums so far
+  // A and B are both f32, or both bf16 or both f16; C is as they are, or f32; sums are f32.
+  GemmTypes types = {};
 
   friend bool operator==(const GemmProblem& a, const GemmProblem& b) {
     return a.members() == b.members();
