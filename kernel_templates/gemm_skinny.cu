@@ -70,7 +70,6 @@
 
 #include "device/batch.cuh"
 #include "device/element.cuh"
-#include "device/grid_dependency.cuh"
 #include "device/lane_sums.cuh"
 #include "device/output.cuh"
 #include "device/scale_alone.cuh"
@@ -127,13 +126,18 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
   const unsigned tiles = products.tiles_of_row(tiles_rows * tiles_few);
   const unsigned parts = SPLIT_K == 1 ? 1 : gridDim.x / tiles;
-  const unsigned part = blockIdx.x / tiles;
-  const unsigned tile = blockIdx.x % tiles;
+  // FP32's code, which was measured so, divides in any case.
+  constexpr bool kDivides = SPLIT_K != 1 || sizeof(ElementMany) == 4;
+  const unsigned part = kDivides ? blockIdx.x / tiles : 0;
+  const unsigned tile = kDivides ? blockIdx.x % tiles : blockIdx.x;
   const unsigned product = products.product(tile);
   if (!products.has(product)) return;
   const unsigned in_product = products.in_product(tile);
-  const long long first_few = static_cast<long long>(in_product % tiles_few) * FEW;
-  const long long first_row = static_cast<long long>(in_product / tiles_few) * kBlockRows;
+  const bool is_one_few = sizeof(ElementMany) == 2 && tiles_few == 1;
+  const unsigned tile_few = is_one_few ? 0 : in_product % tiles_few;
+  const unsigned tile_row = is_one_few ? in_product : in_product / tiles_few;
+  const long long first_few = static_cast<long long>(tile_few) * FEW;
+  const long long first_row = static_cast<long long>(tile_row) * kBlockRows;
 
   // This block's part of K, in whole batches, and its threads' sums.
   const unsigned batches = static_cast<unsigned>(k - 1) / kBatch + 1;
@@ -154,7 +158,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const Rows<ElementMany> many(products.a(a, product), lda, all_rows, k, own_row, kKMajor);
 #endif
   Sums sums = {};
-  griddep_wait(static_cast<int>(end - begin) | few.left | many.left);
   OwnProducts::accumulate(few, many, begin, end, shared, sums);
   store_slice(sums, shared + threadIdx.x / (32 * WARPS) * kTile);
   __syncthreads();

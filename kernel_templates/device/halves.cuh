@@ -23,16 +23,16 @@ template <int kCount, typename T>
 __device__ __forceinline__ Halves<kCount> load_halves(const T* from) {
   Halves<kCount> v;
   if constexpr (kCount == 8) {
-    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.at[0]), "=r"(v.at[1]), "=r"(v.at[2]), "=r"(v.at[3])
                  : "l"(from));
   } else if constexpr (kCount == 4) {
-    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(v.at[0]), "=r"(v.at[1]) : "l"(from));
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.at[0]), "=r"(v.at[1]) : "l"(from));
   } else if constexpr (kCount == 2) {
-    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v.at[0]) : "l"(from));
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(v.at[0]) : "l"(from));
   } else {
     unsigned short half;
-    asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(half) : "l"(from));
+    asm volatile("ld.global.u16 %0, [%1];" : "=h"(half) : "l"(from));
     v.at[0] = half;
   }
   return v;
@@ -47,7 +47,7 @@ __device__ __forceinline__ void load_halves_once(bool exist, const T* from, Halv
         "{\n"
         ".reg .pred exist;\n"
         "setp.ne.s32 exist, %5, 0;\n"
-        "@exist ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+        "@exist ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n"
         "}"
         : "+r"(v.at[0]), "+r"(v.at[1]), "+r"(v.at[2]), "+r"(v.at[3])
         : "l"(from), "r"(static_cast<int>(exist)));
@@ -56,7 +56,7 @@ __device__ __forceinline__ void load_halves_once(bool exist, const T* from, Halv
         "{\n"
         ".reg .pred exist;\n"
         "setp.ne.s32 exist, %3, 0;\n"
-        "@exist ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];\n"
+        "@exist ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];\n"
         "}"
         : "+r"(v.at[0]), "+r"(v.at[1])
         : "l"(from), "r"(static_cast<int>(exist)));

@@ -4,6 +4,7 @@
 // are K-major.
 #pragma once
 
+#include "grid_dependency.cuh"
 #include "halves.cuh"
 #include "skinny_tile.cuh"
 
@@ -48,11 +49,12 @@ struct Products<Few, Many, 2> {
 
   // Returns the vector of a lane's rows that begins at the k; a row that does not exist is the last
   // one again.
-  static __device__ __forceinline__ const Many* vector(const Rows<Many>& many, long long k, int i) {
-    return many.at + (kKMajor ? minimum(row_offset(i), many.left - 1) * many.leading + k
-                              : (k + i) * many.leading);
+  static __device__ __forceinline__ const Many* vector(const Rows<Many>& many, unsigned k, int i) {
+    const long long at_k = k;
+    return many.at + (kKMajor ? minimum(row_offset(i), many.left - 1) * many.leading + at_k
+                              : (at_k + i) * many.leading);
   }
-  static __device__ __forceinline__ const Few* vector_of_few(const Rows<Few>& few, long long k,
+  static __device__ __forceinline__ const Few* vector_of_few(const Rows<Few>& few, unsigned k,
                                                              int f) {
     return few.at + minimum(f, few.left - 1) * few.leading + k;
   }
@@ -82,63 +84,87 @@ struct Products<Few, Many, 2> {
     return lines;
   }
 
-  // Loads a run of aligned rows into the registers, or leaves these as they are. `from`: where the
-  // rows' vectors begin in the first run of the batch; where K is not contiguous, the first vector.
-  static __device__ __forceinline__ void load_run(bool exists, const Many* const* from,
-                                                  long long leading, int run, Lines& lines) {
-    const int ahead = run_offset(run) - run_offset(0);
-#pragma unroll
-    for (int i = 0; i < kVectors; ++i) {
-      const Many* const at = kKMajor ? from[i] + ahead : from[0] + (ahead + i) * leading;
-      load_halves_once<kVector>(exists, at, lines.at[i]);
-    }
-  }
+  // Aligned rows, of which whole batches are loaded into registers. A run's registers are loaded
+  // again as soon as it is multiplied, so that loads are under way all the time.
+  class Stream {
+   public:
+    bool has_batch;  // loaded, or to be loaded by begin()
 
-  // Adds the products of whole batches of aligned rows, from k on, and moves k and `shared` to the
-  // first batch that is not whole. A run's registers are loaded again as soon as it is multiplied,
-  // so that loads are under way all the time.
-  static __device__ __forceinline__ void add_batches(const Rows<Few>& few, const Rows<Many>& many,
-                                                     long long& k, long long end,
-                                                     const unsigned*& shared, Sums& sums) {
-    bool more = k + kBatch <= end;
-    if (!more) return;
-    const Many* from[kKMajor ? LINES : 1];
-    const Few* from_few[kFewKMajor ? FEW : 1];
+    // k: of the first batch.
+    __device__ __forceinline__ Stream(const Rows<Few>& few, const Rows<Many>& many, unsigned k,
+                                      unsigned end)
+        : has_batch(many.exist && many.aligned && (kKMajor || many.left >= LINES) &&
+                    (!kFewKMajor || few.aligned) && k + kBatch <= end),
+          leading(many.leading) {
 #pragma unroll
-    for (int i = 0; i < (kKMajor ? LINES : 1); ++i) from[i] = vector(many, k + run_offset(0), i);
+      for (int i = 0; i < kPointers; ++i) from[i] = vector(many, k + run_offset(0), i);
 #pragma unroll
-    for (int f = 0; f < (kFewKMajor ? FEW : 1); ++f) {
-      from_few[f] = vector_of_few(few, k + run_offset(0), f);
+      for (int f = 0; f < kFewPointers; ++f) {
+        from_few[f] = vector_of_few(few, k + run_offset(0), f);
+      }
     }
-    Lines lines[kRuns];
+
+    // Returns a positive number that depends on all addresses, for griddep_wait().
+    __device__ __forceinline__ int positive() const {
+      unsigned long long bits = 0;
 #pragma unroll
-    for (int run = 0; run < kRuns; ++run) load_run(true, from, many.leading, run, lines[run]);
-#pragma unroll 1
-    while (more) {
-      k += kStep;
-      more = k + kBatch <= end;
+      for (const Many* each : from) bits |= reinterpret_cast<unsigned long long>(each);
 #pragma unroll
-      for (const Many*& next : from) next += kKMajor ? kStep : kStep * many.leading;
+      for (const Few* each : from_few) bits |= reinterpret_cast<unsigned long long>(each);
+      return static_cast<int>((static_cast<unsigned>(bits | bits >> 32) | 1) & 0x7fffffff);
+    }
+
+    __device__ __forceinline__ void begin() {
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) load(run);
+    }
+
+    // Adds the products of the batch, and loads the next one, which is at k.
+    __device__ __forceinline__ void add(unsigned k, unsigned end, const unsigned* shared,
+                                        Sums& sums) {
+      has_batch = k + kBatch <= end;
+#pragma unroll
+      for (const Many*& next : from) next += kKMajor ? kStep : kStep * leading;
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
         FewLines of_few;
         if (kFewKMajor) {
-          const int ahead = run_offset(run) - run_offset(0);
 #pragma unroll
           for (int f = 0; f < FEW; ++f) {
-            of_few.at[f] = load_halves<kRun>(from_few[kFewKMajor ? f : 0] + ahead);
+            of_few.at[f] = load_halves<kRun>(from_few[kFewKMajor ? f : 0] + ahead(run));
           }
         } else {
           of_few = load_shared(shared, run);
         }
         multiply(lines[run], of_few, sums);
-        load_run(more, from, many.leading, run, lines[run]);
+        load(run);
       }
 #pragma unroll
       for (const Few*& current : from_few) current += kStep;
-      shared += kStep / kInWord;
     }
-  }
+
+   private:
+    static constexpr int kPointers = kKMajor ? LINES : 1;
+    static constexpr int kFewPointers = kFewKMajor ? FEW : 1;
+
+    long long leading;
+    const Many* from[kPointers];        // of the batch that is loaded next
+    const Few* from_few[kFewPointers];  // of the batch that is multiplied next
+    Lines lines[kRuns];
+
+    static __device__ __forceinline__ int ahead(int run) {
+      return run_offset(run) - run_offset(0);
+    }
+
+    __device__ __forceinline__ void load(int run) {
+#pragma unroll
+      for (int i = 0; i < kVectors; ++i) {
+        const Many* const at =
+            kKMajor ? from[kKMajor ? i : 0] + ahead(run) : from[0] + (ahead(run) + i) * leading;
+        load_halves_once<kVector>(has_batch, at, lines[run].at[i]);
+      }
+    }
+  };
 
   // The runs that vectors cover which are parts of the operands: those that begin at these k. Only
   // runs at the beginning and the end of an operand are not among them.
@@ -162,13 +188,15 @@ struct Products<Few, Many, 2> {
       const bool has_next = rows.left - 1 > last_row && rows.leading >= kReach;
       return has_next ? rows.k : rows.k - kReach;
     }
-    __device__ __forceinline__ bool has(long long k) const { return k >= first && k <= last; }
+    __device__ __forceinline__ bool has(unsigned k) const {
+      return static_cast<int>(k) >= first && static_cast<int>(k) <= last;
+    }
   };
 
   // Adds the products of `count` elements of K of a lane's rows, from its run's first k on, which
   // may begin at any address but are covered.
   static __device__ __forceinline__ void add_covered(const Rows<Few>& few, const Rows<Many>& many,
-                                                     long long k, int count, int run,
+                                                     unsigned k, int count, int run,
                                                      const unsigned* shared, Sums& sums) {
     Cover<kVector> covers[kVectors];
 #pragma unroll
@@ -213,16 +241,17 @@ struct Products<Few, Many, 2> {
 
   // Adds the products of `count` elements of K one by one.
   static __device__ __forceinline__ void add_elements(const Rows<Few>& few, const Rows<Many>& many,
-                                                      long long k, int count, int run,
+                                                      unsigned k, int count, int run,
                                                       const unsigned* shared, Sums& sums) {
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
+      const long long at_k = k + i;
       float values[LINES];
 #pragma unroll
       for (int row = 0; row < LINES; ++row) {
         const int existing = minimum(row_offset(row), many.left - 1);
         const long long offset =
-            kKMajor ? existing * many.leading + k + i : (k + i) * many.leading + existing;
+            kKMajor ? existing * many.leading + at_k : at_k * many.leading + existing;
         values[row] = value_of_half<Many>(load_halves<1>(many.at + offset).at[0], 0);
       }
 #pragma unroll
@@ -242,37 +271,26 @@ struct Products<Few, Many, 2> {
     }
   }
 
-  // Adds the products of [begin, end), of which the few rows may be in shared memory, from begin on.
-  static __device__ __forceinline__ void add_all(const Rows<Few>& few, const Rows<Many>& many,
-                                                 long long begin, long long end,
-                                                 const unsigned* shared, Sums& sums) {
-    if (!many.exist) return;
-    const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
-    long long k = begin + own;
-    shared += own / kInWord;
-    if (many.aligned && (kKMajor || many.left >= LINES) && (!kFewKMajor || few.aligned)) {
-      add_batches(few, many, k, end, shared, sums);
-    }
-    const Covered covered(few, many);
+  // Adds the products of any batch, before `end`.
+  static __device__ __forceinline__ void add_batch(const Rows<Few>& few, const Rows<Many>& many,
+                                                   const Covered& covered, unsigned k, unsigned end,
+                                                   const unsigned* shared, Sums& sums) {
 #pragma unroll 1
-    for (; k < end; k += kStep, shared += kStep / kInWord) {
-#pragma unroll 1
-      for (int run = 0; run < kRuns; ++run) {
-        const long long first = k + run_offset(run);
-        if (first >= end) continue;
-        const int count = end - first < kRun ? static_cast<int>(end - first) : kRun;
-        if (covered.has(first)) {
-          add_covered(few, many, first, count, run, shared, sums);
-        } else {
-          add_elements(few, many, first, count, run, shared, sums);
-        }
+    for (int run = 0; run < kRuns; ++run) {
+      const unsigned first = k + run_offset(run);
+      if (first >= end) continue;
+      const int count = minimum(static_cast<int>(end - first), kRun);
+      if (covered.has(first)) {
+        add_covered(few, many, first, count, run, shared, sums);
+      } else {
+        add_elements(few, many, first, count, run, shared, sums);
       }
     }
   }
 
   // Copies `count` elements of K of the few rows to shared memory, from k on, and fills the last
   // step. All threads of the block call this.
-  static __device__ __forceinline__ void copy_few(const Rows<Few>& few, long long k, int count,
+  static __device__ __forceinline__ void copy_few(const Rows<Few>& few, unsigned k, int count,
                                                   unsigned* shared) {
     const int words = ((count - 1) / kStep + 1) * kStep / kInWord;  // of a row
 #pragma unroll 4
@@ -290,22 +308,37 @@ struct Products<Few, Many, 2> {
     }
   }
 
-  // Adds the products of the elements [begin, end) of K to the sums. All threads of the block call
-  // this.
+  // Waits for the launch before and adds the products of the elements [k_begin, k_end) of K to the
+  // sums. All threads of the block call this.
   static __device__ __forceinline__ void accumulate(const Rows<Few>& few, const Rows<Many>& many,
-                                                    long long begin, long long end,
+                                                    long long k_begin, long long k_end,
                                                     Accumulator* shared, Sums& sums) {
     unsigned* const words = reinterpret_cast<unsigned*>(shared);
-    if (kFewKMajor) {
-      add_all(few, many, begin, end, words, sums);
-      return;
-    }
-    for (long long chunk = begin; chunk < end; chunk += kChunk) {
-      const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
-      if (chunk > begin) __syncthreads();  // all threads have read the previous chunk
-      copy_few(few, chunk, count, words);
-      __syncthreads();
-      add_all(few, many, chunk, chunk + count, words, sums);
+    const unsigned end = static_cast<unsigned>(k_end);
+    const unsigned own = threadIdx.x / (32 * WARPS) * kBatch;  // of a step
+    unsigned k = static_cast<unsigned>(k_begin) + own;
+    Stream stream(few, many, k, end);
+    const Covered covered(few, many);
+    griddep_wait(stream.positive());
+    stream.begin();
+    for (unsigned chunk = static_cast<unsigned>(k_begin); chunk < end; chunk += kChunk) {
+      const unsigned chunk_end = kFewKMajor || end - chunk < kChunk ? end : chunk + kChunk;
+      if (!kFewKMajor) {
+        if (chunk > k_begin) __syncthreads();  // all threads have read the previous chunk
+        copy_few(few, chunk, static_cast<int>(chunk_end - chunk), words);
+        __syncthreads();
+      }
+      const unsigned* at = words + own / kInWord;
+#pragma unroll 1
+      for (; stream.has_batch && k < chunk_end; at += kStep / kInWord) {
+        k += kStep;
+        stream.add(k, end, at, sums);
+      }
+#pragma unroll 1
+      for (; many.exist && k < chunk_end; k += kStep, at += kStep / kInWord) {
+        add_batch(few, many, covered, k, end, at, sums);
+      }
+      if (kFewKMajor) return;
     }
     __syncthreads();
   }

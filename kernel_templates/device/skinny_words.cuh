@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cp_async.cuh"
+#include "grid_dependency.cuh"
 #include "skinny_tile.cuh"
 #include "streaming_load.cuh"
 
@@ -159,11 +160,12 @@ struct Products<Few, Many, 4> {
     }
   };
 
-  // Adds the products of the elements [begin, end) of K to the sums. All threads of the block call
-  // this.
+  // Waits for the launch before and adds the products of the elements [begin, end) of K to the sums.
+  // All threads of the block call this.
   static __device__ __forceinline__ void accumulate(const Rows<Few>& few, const Rows<Many>& many,
                                                     long long begin, long long end,
                                                     Accumulator* shared, Sums& sums) {
+    griddep_wait(static_cast<int>(end - begin) | few.left | many.left);
     const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
     const CachePolicy policy = l2_persist_policy<L2_PERSIST>();
     Batch next;
