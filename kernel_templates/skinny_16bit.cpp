@@ -143,7 +143,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   // Few lines that are K-major do not pass through shared memory.
   result.dynamic_shared_bytes =
       std::max({is_few_along_k ? 0 : v.chunk_bytes(), v.slices() * v.tile_bytes(),
-                v.groups() * v.tile_bytes()});
+                parts > 1 ? v.groups() * v.tile_bytes() : 0});
   if (parts > 1) result.workspace_bytes_per_block = v.tile_bytes();
   return result;
 }
