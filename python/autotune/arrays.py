@@ -85,12 +85,11 @@ class Memory:
         torch = _pytorch_of(array)
         if torch is None or type(array).__module__ not in ("torch", "torch.nn.parameter"):
             return False
-        found = [each for each in self._types
-                 if any(array.dtype is getattr(torch, name, None) for name in each.dtypes)]
-        if (not found or array.layout is not torch.strided
+        elements = self._pytorch_type(array.dtype, torch)
+        if (elements is None or array.layout is not torch.strided
                 or array.device.type not in ("cpu", "cuda") or array.requires_grad):
             return False
-        self.elements = found[0]
+        self.elements = elements
         self.data, self.shape, self.strides = self._read(array.data_ptr), tuple(array.shape), array.stride()
         if array.is_cuda:
             self.device, self.stream = array.device.index, _current_stream(array)
@@ -109,17 +108,19 @@ class Memory:
         if missing:
             raise TypeError(f"{self.name} has an array interface without {', '.join(sorted(missing))}")
         typestr = interface["typestr"]
-        found = [each for each in self._types if typestr in each.interface and (
-            each != BF16 or element_types.dtype_name(getattr(array, "dtype", None)) in each.dtypes)]
-        self.elements = self._only(found, f"type {typestr}")
+        for each in self._types:
+            if typestr in each.interface and (each is not BF16 or element_types.is_bf16(array)):
+                self.elements = each
+                break
+        else:
+            raise self._wrong_type(f"type {typestr}")
         if interface.get("mask") is not None:
             raise TypeError(f"{self.name} has a mask")
         self.data, self.read_only = interface["data"]
         self.shape = tuple(interface["shape"])
         strides = interface.get("strides")
-        if strides is not None:
-            if any(stride % self.elements.bytes for stride in strides):
-                raise ValueError(f"{self.name} has strides that are not whole elements")
+        if strides is not None and any(stride % self.elements.bytes for stride in strides):
+            raise ValueError(f"{self.name} has strides that are not whole elements")
         self.strides = self.packed() if strides is None else tuple(stride // self.elements.bytes for stride in strides)
         return True
 
@@ -137,17 +138,23 @@ class Memory:
         self.keeps = self._read(lambda: _capsule_of(array, options))
         tensor = self._tensor_in(self.keeps)
         found = [each for each in self._types if (tensor.code, tensor.bits) in each.dlpack and tensor.lanes == 1]
-        self.elements = self._only(found, f"DLPack's type {tensor.code} with {tensor.bits} bits")
+        if not found:
+            raise self._wrong_type(f"DLPack's type {tensor.code} with {tensor.bits} bits")
+        self.elements = found[0]
         self.data = (tensor.data or 0) + tensor.byte_offset
         self.shape = tuple(tensor.shape[:tensor.ndim])
         self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else self.packed()
         return True
 
-    def _only(self, found: list[ElementType], what: str) -> ElementType:
-        """The type that was found among those that the array may have."""
-        if not found:
-            raise TypeError(f"{self.name} has elements of {what}: they must be {element_types.joined(self._types)}")
-        return found[0]
+    def _pytorch_type(self, dtype: object, torch: Any) -> ElementType | None:
+        for each in self._types:
+            for name in each.dtypes:
+                if dtype is getattr(torch, name, None):
+                    return each
+        return None
+
+    def _wrong_type(self, what: str) -> TypeError:
+        return TypeError(f"{self.name} has elements of {what}: they must be {element_types.joined(self._types)}")
 
     def _tensor_in(self, capsule: object) -> _DLTensor:
         if not _is_capsule_of(capsule, b"dltensor_versioned"):
@@ -295,7 +302,7 @@ def workspace_of(array: object, device: Device) -> tuple[int, int]:
 
 def empty_like(array: Any, shape: tuple[int, ...], types: Types) -> Any:
     """A new matrix of the kind of an array of operands, for the result."""
-    is_same = types.result == types.operands
+    is_same = types.result is types.operands
     name = types.result.dtypes[0]
     if hasattr(array, "new_empty"):  # PyTorch
         return array.new_empty(shape, dtype=array.dtype if is_same else getattr(_pytorch_of(array), name))
@@ -315,7 +322,7 @@ class Product:
     def __init__(self, a: Any, b: Any, out: Any, name: str = "out", d: Any = None, out_dtype: object = None) -> None:
         self.a, self.b = Matrix(a, "a"), Matrix(b, "b")
         operands = self.a.elements
-        if operands != self.b.elements:
+        if operands is not self.b.elements:
             raise TypeError(f"a is of {operands.name} and b of {self.b.elements.name}: both must have the same type, "
                             "so convert one of them")
         (m, k), (k_of_b, n) = self.a.shape, self.b.shape
@@ -331,7 +338,7 @@ class Product:
         if not self.types.are_computed():
             raise TypeError(f"{name} is of {self.c.elements.name}, and a and b are of {operands.name}: "
                             f"it must be of {element_types.results_of(operands)}")
-        if results[-1].elements != self.c.elements:
+        if results[-1].elements is not self.c.elements:
             raise TypeError(f"{name} is of {self.c.elements.name} and d of {results[-1].elements.name}: "
                             "both must have the same type")
         for result in results:

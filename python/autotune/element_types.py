@@ -35,11 +35,11 @@ class Types(NamedTuple):
 
     def __str__(self) -> str:
         """As the command line writes it: "f32", "bf16", or "bf16-f32" where the result has another type."""
-        return self.operands.short + ("" if self.result == self.operands else "-" + self.result.short)
+        return self.operands.short + ("" if self.result is self.operands else "-" + self.result.short)
 
     def are_computed(self) -> bool:
-        """Whether there are kernels for them."""
-        return self.operands in MATRICES and self.result in (self.operands, FP32)
+        """Whether there are kernels for them, where the operands are of MATRICES."""
+        return self.result is self.operands or self.result is FP32
 
 
 def dtype_name(dtype: object) -> str | None:
@@ -49,6 +49,11 @@ def dtype_name(dtype: object) -> str | None:
         if isinstance(name, str):
             return name
     return str(dtype).rpartition(".")[2] if type(dtype).__module__ == "torch" else None
+
+
+def is_bf16(array: object) -> bool:
+    """Whether an array says that its elements are of BF16."""
+    return dtype_name(getattr(array, "dtype", None)) in BF16.dtypes
 
 
 def type_of(value: object, argument: str) -> ElementType:
@@ -79,7 +84,7 @@ def named_result(operands: ElementType, result: object, argument: str = "out_dty
 
 def results_of(operands: ElementType) -> str:
     """The types that a product of such operands may have."""
-    return operands.name if operands == FP32 else f"{operands.name} or {FP32.name}"
+    return operands.name if operands is FP32 else f"{operands.name} or {FP32.name}"
 
 
 def joined(types: tuple[ElementType, ...]) -> str:

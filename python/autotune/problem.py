@@ -133,7 +133,7 @@ def one_of(value: object, name: str, names: Sequence[str]) -> int:
 def math_of(name: object, types: Types) -> int:
     """The C API's number of an arithmetic for products of some types."""
     math = one_of(name, "math", _c_api.MATHS)
-    if math != 0 and types.operands != FP32:
+    if math != 0 and types.operands is not FP32:
         raise ValueError(f"math is {name!r}, which is for operands of FP32: leave it out for {types.operands.name}, "
                          "whose sums are FP32")
     return math
