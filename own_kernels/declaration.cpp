@@ -34,7 +34,6 @@ constexpr NamedType kBufferTypes[] = {
     {"__nv_bfloat16", ElementType::bf16},
     {"__nv_bfloat162", ElementType::bf16, 2},
     {"int", ElementType::i32},
-    {"unsigned", ElementType::i32},
     {"int32_t", ElementType::i32},
     {"uint32_t", ElementType::i32},
     {"uint", ElementType::i32},
@@ -42,6 +41,30 @@ constexpr NamedType kBufferTypes[] = {
     {"int4", ElementType::i32, 4},
     {"uint2", ElementType::i32, 2},
     {"uint4", ElementType::i32, 4},
+    {"char", ElementType::i8},
+    {"int8_t", ElementType::i8},
+    {"char2", ElementType::i8, 2},
+    {"char4", ElementType::i8, 4},
+    {"uchar", ElementType::u8},
+    {"uint8_t", ElementType::u8},
+    {"uchar2", ElementType::u8, 2},
+    {"uchar4", ElementType::u8, 4},
+    {"short", ElementType::i16},
+    {"int16_t", ElementType::i16},
+    {"short2", ElementType::i16, 2},
+    {"short4", ElementType::i16, 4},
+    {"ushort", ElementType::u16},
+    {"uint16_t", ElementType::u16},
+    {"ushort2", ElementType::u16, 2},
+    {"ushort4", ElementType::u16, 4},
+    {"long", ElementType::i64},
+    {"int64_t", ElementType::i64},
+    {"ptrdiff_t", ElementType::i64},
+    {"longlong2", ElementType::i64, 2},
+    {"ulong", ElementType::u64},
+    {"uint64_t", ElementType::u64},
+    {"size_t", ElementType::u64},
+    {"ulonglong2", ElementType::u64, 2},
 };
 constexpr std::array<std::string_view, 16> kWholeTypes = {
     "int",     "unsigned", "signed",  "long",     "short",   "char",     "bool",    "size_t",
@@ -50,6 +73,16 @@ constexpr std::array<std::string_view, 5> kWideTypes = {"long", "size_t", "int64
                                                         "ptrdiff_t"};
 constexpr std::array<std::string_view, 6> kQualifiers = {
     "const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"};
+
+// The one name of a type that may be written as several words: "ulong" for unsigned long long int.
+std::string one_name(std::set<std::string_view> words) {
+  const bool has_sign = words.erase("signed") > 0;
+  const bool is_unsigned = words.erase("unsigned") > 0;
+  if (words.size() > 1) words.erase("int");
+  if (words.empty() && (has_sign || is_unsigned)) words.insert("int");
+  if (words.size() != 1) return "";
+  return (is_unsigned ? "u" : "") + std::string(*words.begin());
+}
 
 template <typename Words>
 bool is_one_of(const Words& words, std::string_view word) {
@@ -256,18 +289,17 @@ ArgumentType type_of(const SourceText& source, const DeclaredArgument& argument,
     }
     refuse("an argument by value is a whole number, a float or a double");
   }
-  all.erase("signed");
-  if (all.size() == 2 && all.contains("unsigned") && all.contains("int")) all.erase("int");
-  if (all.size() == 1) {
-    const auto known = std::ranges::find_if(
-        kBufferTypes, [&](const NamedType& each) { return each.name == *all.begin(); });
-    if (known != std::end(kBufferTypes)) {
-      result.type = known->type;
-      result.width = known->width;
-      return result;
-    }
+  const std::string name = one_name(all);
+  const auto known =
+      std::ranges::find_if(kBufferTypes, [&](const NamedType& each) { return each.name == name; });
+  if (known != std::end(kBufferTypes)) {
+    result.type = known->type;
+    result.width = known->width;
+    return result;
   }
-  refuse("a buffer has float, double, __half, __nv_bfloat16, int or unsigned, or vectors of them");
+  refuse(
+      "a buffer has float, double, __half, __nv_bfloat16 or integers of 8 to 64 bits, or vectors "
+      "of them");
   return result;
 }
 

@@ -212,8 +212,8 @@ class KernelReader : KernelScope {
         content.first = 0;
       } else if (is_integer(each.type)) {
         content.kind = TensorContent::Kind::integers;
-        content.first = -2;
-        content.second = 2;
+        content.first = is_unsigned(each.type) ? 0 : -2;
+        content.second = content.first + 4;
       }
     }
   }

@@ -20,26 +20,17 @@ struct T1Type {
   std::optional<ElementType> element;  // of buffers; none: a whole number of another size
   bool is_whole = false;
 };
-constexpr T1Type kTypes[] = {{"half", ElementType::f16, false},
-                             {"float16", ElementType::f16, false},
-                             {"float", ElementType::f32, false},
-                             {"float32", ElementType::f32, false},
-                             {"double", ElementType::f64, false},
-                             {"float64", ElementType::f64, false},
-                             {"int", ElementType::i32, true},
-                             {"int32", ElementType::i32, true},
-                             {"uint", ElementType::i32, true},
-                             {"uint32", ElementType::i32, true},
-                             {"unsigned", ElementType::i32, true},
-                             {"unsigned int", ElementType::i32, true},
-                             {"int8", {}, true},
-                             {"uint8", {}, true},
-                             {"int16", {}, true},
-                             {"uint16", {}, true},
-                             {"int64", {}, true},
-                             {"uint64", {}, true},
-                             {"size_t", {}, true},
-                             {"bool", {}, true}};
+constexpr T1Type kTypes[] = {
+    {"half", ElementType::f16, false},    {"float16", ElementType::f16, false},
+    {"float", ElementType::f32, false},   {"float32", ElementType::f32, false},
+    {"double", ElementType::f64, false},  {"float64", ElementType::f64, false},
+    {"int", ElementType::i32, true},      {"int32", ElementType::i32, true},
+    {"uint", ElementType::i32, true},     {"uint32", ElementType::i32, true},
+    {"unsigned", ElementType::i32, true}, {"unsigned int", ElementType::i32, true},
+    {"int8", ElementType::i8, true},      {"uint8", ElementType::u8, true},
+    {"int16", ElementType::i16, true},    {"uint16", ElementType::u16, true},
+    {"int64", ElementType::i64, true},    {"uint64", ElementType::u64, true},
+    {"size_t", ElementType::u64, true},   {"bool", {}, true}};
 
 // The text of a word, or an empty one where it is left out.
 std::string_view word(const JsonValue* value) {

@@ -4,6 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "autotune/error.hpp"
 
@@ -61,6 +64,38 @@ std::uint16_t to_bf16(double value) {
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+template <typename T>
+T nearest_integer(double value) {
+  using Limits = std::numeric_limits<T>;
+  const double rounded = std::nearbyint(value);
+  // The largest integer of 64 bits is rounded up as an FP64 number, which is beyond the range.
+  if (!(rounded < static_cast<double>(Limits::max()))) return Limits::max();
+  return rounded <= static_cast<double>(Limits::min()) ? Limits::min() : static_cast<T>(rounded);
+}
+
+// Calls `use` with a value of the C++ type that an integer type stands for.
+template <typename Use>
+auto with_integer_type(ElementType type, const Use& use) {
+  switch (type) {
+    case ElementType::i8:
+      return use(std::int8_t{});
+    case ElementType::u8:
+      return use(std::uint8_t{});
+    case ElementType::i16:
+      return use(std::int16_t{});
+    case ElementType::u16:
+      return use(std::uint16_t{});
+    case ElementType::i32:
+      return use(std::int32_t{});
+    case ElementType::i64:
+      return use(std::int64_t{});
+    case ElementType::u64:
+      return use(std::uint64_t{});
+    default:
+      refuse_element_type(type);
+  }
+}
+
 }  // namespace
 
 void refuse_element_type(ElementType type) {
@@ -91,10 +126,10 @@ double load_element(ElementType type, const void* element) {
           std::bit_cast<float>(std::uint32_t{bits_of<std::uint16_t>(element)} << 16));
     case ElementType::f16:
       return static_cast<double>(from_f16(bits_of<std::uint16_t>(element)));
-    case ElementType::i32:
-      return static_cast<double>(bits_of<std::int32_t>(element));
+    default:
+      return with_integer_type(
+          type, [&](auto zero) { return static_cast<double>(bits_of<decltype(zero)>(element)); });
   }
-  throw Error("unknown element type");
 }
 
 void store_element(ElementType type, void* element, double value) {
@@ -107,9 +142,16 @@ void store_element(ElementType type, void* element, double value) {
       return put(element, to_bf16(value));
     case ElementType::f16:
       return put(element, to_f16(value));
-    case ElementType::i32:
-      return put(element, static_cast<std::int32_t>(std::nearbyint(value)));
+    default:
+      return with_integer_type(
+          type, [&](auto zero) { put(element, nearest_integer<decltype(zero)>(value)); });
   }
+}
+
+std::string element_text(ElementType type, const void* element) {
+  if (!is_integer(type)) return fmt::format("{:.9g}", load_element(type, element));
+  return with_integer_type(
+      type, [&](auto zero) { return std::to_string(bits_of<decltype(zero)>(element)); });
 }
 
 }  // namespace autotune

@@ -16,18 +16,25 @@ struct ElementTypeInfo {
   ElementType type;
   const char* name;  // in keys and on the command line: "f32"
   std::int64_t size_bytes;
-  double unit_roundoff;   // the largest relative error of rounding a number to the type; of
-                          // integers 0, since results are exact
-  const char* cuda_name;  // "float"
+  double unit_roundoff;    // the largest relative error of rounding a number to the type; of
+                           // integers 0, since results are exact
+  const char* cuda_name;   // "float"
+  const char* numpy_name;  // in .npy files, without the order of bytes: "f4"
 };
 
 // All types, in the order of their numbers.
 inline constexpr std::array kElementTypes = {
-    ElementTypeInfo{ElementType::f32, "f32", 4, 0x1p-24, "float"},
-    ElementTypeInfo{ElementType::f64, "f64", 8, 0x1p-53, "double"},
-    ElementTypeInfo{ElementType::bf16, "bf16", 2, 0x1p-8, "__nv_bfloat16"},
-    ElementTypeInfo{ElementType::f16, "f16", 2, 0x1p-11, "__half"},
-    ElementTypeInfo{ElementType::i32, "i32", 4, 0, "int"},
+    ElementTypeInfo{ElementType::f32, "f32", 4, 0x1p-24, "float", "f4"},
+    ElementTypeInfo{ElementType::f64, "f64", 8, 0x1p-53, "double", "f8"},
+    ElementTypeInfo{ElementType::bf16, "bf16", 2, 0x1p-8, "__nv_bfloat16", "V2"},
+    ElementTypeInfo{ElementType::f16, "f16", 2, 0x1p-11, "__half", "f2"},
+    ElementTypeInfo{ElementType::i32, "i32", 4, 0, "int", "i4"},
+    ElementTypeInfo{ElementType::i8, "i8", 1, 0, "signed char", "i1"},
+    ElementTypeInfo{ElementType::u8, "u8", 1, 0, "unsigned char", "u1"},
+    ElementTypeInfo{ElementType::i16, "i16", 2, 0, "short", "i2"},
+    ElementTypeInfo{ElementType::u16, "u16", 2, 0, "unsigned short", "u2"},
+    ElementTypeInfo{ElementType::i64, "i64", 8, 0, "long long", "i8"},
+    ElementTypeInfo{ElementType::u64, "u64", 8, 0, "unsigned long long", "u8"},
 };
 
 [[nodiscard]] constexpr bool is_known(ElementType type) {
@@ -52,9 +59,15 @@ inline constexpr std::array kElementTypes = {
   return info(type).unit_roundoff == 0;
 }
 
-// Read the value of an element, and store the element nearest to a value (ties to even), at an
-// address that is aligned for the type. An integer type must have the value in its range.
+[[nodiscard]] inline bool is_unsigned(ElementType type) {
+  return info(type).numpy_name[0] == 'u';
+}
+
+// Read the value of an element (of an integer of 64 bits the nearest FP64 number), and store the element nearest to a value (ties to even), at an
+// address that is aligned for the type. An integer type takes the nearest integer that it has.
 [[nodiscard]] double load_element(ElementType type, const void* element);
 void store_element(ElementType type, void* element, double value);
+// An element for messages: an integer with all of its digits.
+[[nodiscard]] std::string element_text(ElementType type, const void* element);
 
 }  // namespace autotune

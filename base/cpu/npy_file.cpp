@@ -58,20 +58,9 @@ std::optional<Header> read_header(std::istream& file) {
   return header;
 }
 
-std::string numpy_name(ElementType type) {
-  switch (type) {
-    case ElementType::f64:
-      return "f8";
-    case ElementType::f32:
-      return "f4";
-    case ElementType::f16:
-      return "f2";
-    case ElementType::bf16:
-      return "V2";
-    case ElementType::i32:
-      return "i4";
-  }
-  return "";
+// Whether elements of a type have an order of bytes.
+bool has_order(ElementType type) {
+  return size_bytes(type) > 1 && type != ElementType::bf16;
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
@@ -90,12 +79,13 @@ ElementBuffer read_npy(const std::string& path, const TensorDesc& tensor) {
   std::ifstream file = opened(path);
   const std::optional<Header> header = read_header(file);
   if (!header) fail(path, "this is not a .npy file, which numpy.save() writes");
-  const std::string name = numpy_name(tensor.type);
+  const std::string name = info(tensor.type).numpy_name;
   const bool has_type = header->type.size() == name.size() + 1 && header->type.ends_with(name) &&
-                        (header->type[0] == '<' || name == "V2");
+                        (header->type[0] == '<' || !has_order(tensor.type));
   if (!has_type) {
-    fail(path, fmt::format("it has elements of type '{}', but {} has '<{}' ({})", header->type,
-                           tensor.name, name, to_string(tensor.type)));
+    fail(path, fmt::format("it has elements of type '{}', but {} has '{}{}' ({})", header->type,
+                           tensor.name, has_order(tensor.type) ? '<' : '|', name,
+                           to_string(tensor.type)));
   }
   if (header->is_fortran) {
     fail(path, "it is in Fortran order: save numpy.ascontiguousarray() of it");
@@ -128,9 +118,9 @@ ElementBuffer read_elements(const std::string& path, const TensorDesc& tensor) {
 
 void write_npy(const std::string& path, const ElementBuffer& elements) {
   constexpr std::size_t kAlignment = 64;  // of the first element
-  const std::string name = numpy_name(elements.type());
+  const std::string name = info(elements.type()).numpy_name;
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},), }}",
-                                   name == "V2" ? '|' : '<', name, elements.count());
+                                   has_order(elements.type()) ? '<' : '|', name, elements.count());
   const std::size_t before = kMagic.size() + 4;  // with the version and the length
   header.append(kAlignment - 1 - (before + header.size()) % kAlignment, ' ');
   header += '\n';

@@ -126,13 +126,7 @@ ElementBuffer filled(const TensorContent& content, ElementType type, std::int64_
                      std::uint64_t seed, ThreadPool& pool) {
   const double first = content.first;
   const double range = content.second - first;
-  const auto with = [&](auto value) {
-    if (!is_integer(type)) return filled(type, count, pool, value);
-    return filled(type, count, pool, [value](std::int64_t i) {
-      using Limits = std::numeric_limits<std::int32_t>;
-      return std::clamp<double>(value(i), Limits::min(), Limits::max());
-    });
-  };
+  const auto with = [&](auto value) { return filled(type, count, pool, value); };
   switch (content.kind) {
     case TensorContent::Kind::uniform:  // the middles of 2^23 equal parts of the range
       return with([=, number = random_numbers(seed)](std::int64_t i) {
@@ -170,8 +164,10 @@ PoisonedTensor::PoisonedTensor(const TensorDesc& output)
 void PoisonedTensor::poison(ThreadPool& pool, Poison poison) {
   poison_ = static_cast<std::uint16_t>(poison);
   auto* const words = reinterpret_cast<std::uint16_t*>(memory_.data());
-  const std::int64_t count = memory_.count() * element_bytes_ / kWordBytes;
-  for_each_element(count, pool, [=, this](std::int64_t i) { words[i] = poison_; });
+  const std::int64_t bytes = memory_.count() * element_bytes_;
+  for_each_element(bytes / kWordBytes, pool, [=, this](std::int64_t i) { words[i] = poison_; });
+  // Of an odd number of bytes the last one is half a word.
+  if (bytes % kWordBytes != 0) memory_.data()[bytes - 1] = static_cast<std::byte>(poison_ & 0xff);
 }
 
 void PoisonedTensor::store(const ElementBuffer& elements) {
@@ -191,6 +187,13 @@ void PoisonedTensor::copy_to(ElementBuffer& elements) const {
 }
 
 bool PoisonedTensor::differs(std::int64_t first, std::int64_t count) const {
+  if (element_bytes_ == 1) {
+    bool differs = false;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      differs |= memory_.data()[i] != static_cast<std::byte>(poison_ >> i % kWordBytes * 8 & 0xff);
+    }
+    return differs;
+  }
   const std::int64_t words_each = element_bytes_ / kWordBytes;
   const auto* const words =
       reinterpret_cast<const std::uint16_t*>(memory_.data()) + first * words_each;
@@ -216,6 +219,7 @@ std::int64_t PoisonedTensor::written_of(std::int64_t first, std::int64_t count) 
 
 PoisonedTensor::Unwritten PoisonedTensor::unwritten() const {
   Unwritten result;
+  if (!shows_unwritten(type())) return result;
   for (std::int64_t i = 0; i < output_.elements(); ++i) {
     if (written(i / columns(), i % columns())) continue;
     if (result.count == 0) result.first = i;

@@ -57,6 +57,12 @@ class ElementBuffer {
 // FP32, 14.6 in FP16.
 enum class Poison : std::uint16_t { nan = 0x7ff8, number = 0x4b4b };
 
+// Returns whether an element that is still poison was certainly not written. Results of 8 and 16
+// bits may be the same bits: what a kernel leaves out is then found by its values alone.
+[[nodiscard]] inline bool shows_unwritten(ElementType type) {
+  return !is_integer(type) || size_bytes(type) > 2;
+}
+
 // An output that tells which of its elements were written. Elements and the guard zones before and
 // behind them, and between the matrices of a batch, are poisoned. Rows are counted through all
 // matrices.
@@ -74,6 +80,11 @@ class PoisonedTensor {
     return memory_.at(place(row, column));
   }
 
+  // The address of an element.
+  [[nodiscard]] const std::byte* element(std::int64_t row, std::int64_t column) const {
+    return memory_.data() + place(row, column) * element_bytes_;
+  }
+
   void poison(ThreadPool& pool, Poison poison = Poison::nan);
   // Stores the elements, without gaps between matrices. The guard zones stay as they are.
   void store(const ElementBuffer& elements);
@@ -82,7 +93,8 @@ class PoisonedTensor {
   [[nodiscard]] bool written(std::int64_t row, std::int64_t column) const;
   // Returns whether any of these elements of a row was written.
   [[nodiscard]] bool any_written(std::int64_t row, std::int64_t column, std::int64_t count) const;
-  // The number of elements that were not written, and the first of them, counted row by row.
+  // The number of elements that were not written, and the first of them, counted row by row. None
+  // of a type that does not show it.
   struct Unwritten {
     std::int64_t count = 0;
     std::int64_t first = 0;

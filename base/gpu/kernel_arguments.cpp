@@ -19,6 +19,16 @@ CUtensorMapDataType map_type(ElementType type) {
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case ElementType::i32:
       return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case ElementType::i8:
+    case ElementType::u8:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case ElementType::i16:
+    case ElementType::u16:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    case ElementType::i64:
+      return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case ElementType::u64:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
   }
   throw Error("no tensor map has elements of type " + to_string(type));
 }

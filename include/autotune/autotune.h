@@ -111,7 +111,13 @@ enum {
   AUTOTUNE_F64 = 1,
   AUTOTUNE_BF16 = 2,
   AUTOTUNE_F16 = 3,
-  AUTOTUNE_I32 = 4
+  AUTOTUNE_I32 = 4, /* with or without a sign */
+  AUTOTUNE_I8 = 5,
+  AUTOTUNE_U8 = 6,
+  AUTOTUNE_I16 = 7,
+  AUTOTUNE_U16 = 8,
+  AUTOTUNE_I64 = 9,
+  AUTOTUNE_U64 = 10
 };
 
 /* C = alpha * op(A) * op(B) + beta * C: op(A) m x k, op(B) k x n, C m x n; for one product or for

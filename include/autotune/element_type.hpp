@@ -6,7 +6,20 @@
 namespace autotune {
 
 // TF32 is a way to multiply f32 (Math::tf32), not a type of elements.
-enum class ElementType : std::uint8_t { f32 = 0, f64 = 1, bf16 = 2, f16 = 3, i32 = 4 };
+// Buffers of 32-bit integers are i32, with or without a sign.
+enum class ElementType : std::uint8_t {
+  f32 = 0,
+  f64 = 1,
+  bf16 = 2,
+  f16 = 3,
+  i32 = 4,
+  i8 = 5,
+  u8 = 6,
+  i16 = 7,
+  u16 = 8,
+  i64 = 9,
+  u64 = 10,
+};
 
 // The types of a product's matrices, and of the sums before they are rounded to the type of C.
 struct GemmTypes {

@@ -64,8 +64,9 @@ struct KernelTuningResult : SearchSummary {
 };
 
 // An argument of a launch: an address, a whole number or a real one. A CUdeviceptr is given as the
-// pointer that it is. A pointer to float, double or integers of 32 bits tells the type of a buffer's
-// elements, which is checked; one to void or to anything else is taken as it is.
+// pointer that it is. A pointer to float, double, signed char, short or integers of 32 and 64 bits
+// tells the type of a buffer's elements, which is checked but for the sign of integers; one to void
+// or to anything else is taken as it is.
 class LaunchArgument {
  public:
   enum class Kind : std::uint8_t { address = 0, whole = 1, real = 2 };
@@ -105,6 +106,14 @@ class LaunchArgument {
     if (std::is_same_v<T, double>) return ElementType::f64;
     if (std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t>) {
       return ElementType::i32;
+    }
+    // Characters and unsigned short stand for bytes and for halves of FP32 too.
+    if (std::is_same_v<T, signed char>) return ElementType::i8;
+    if (std::is_same_v<T, short>) return ElementType::i16;
+    if constexpr (std::is_integral_v<T>) {
+      if (sizeof(T) == sizeof(std::int64_t)) {
+        return std::is_signed_v<T> ? ElementType::i64 : ElementType::u64;
+      }
     }
     return std::nullopt;
   }
@@ -202,9 +211,10 @@ class AUTOTUNE_API Kernel {
 
   // Launches the plan of the sizes that stand among the arguments. The first call for some sizes in
   // a context makes the plan; later ones find it, for which they hold a lock for a moment. After
-  // tune() of this Kernel plans are made anew; what was loaded stays loaded as long as the Kernel
-  // and its copies. Throws what plan() and KernelPlan throw, UsageError for a kernel with a size that
-  // is no argument, which needs a plan, and for a first call on a stream that is being captured.
+  // tune() of a Kernel of this name in this process plans are made anew; what was loaded stays loaded
+  // as long as the Kernel and its copies. Throws what plan() and KernelPlan throw, UsageError for a
+  // kernel with a size that is no argument, which needs a plan, and for a first call on a stream that
+  // is being captured.
   template <typename... Arguments>
   void launch(Stream stream, const Arguments&... arguments) {
     const std::array<LaunchArgument, sizeof...(Arguments)> values{LaunchArgument(arguments)...};

@@ -23,7 +23,12 @@ FP64 = ElementType(1, "FP64", "f64", 8, ("<f8",), ((2, 64),), ("float64",))
 BF16 = ElementType(2, "BF16", "bf16", 2, ("<V2",), ((4, 16),), ("bfloat16",))
 FP16 = ElementType(3, "FP16", "f16", 2, ("<f2",), ((2, 16),), ("float16",))
 INT32 = ElementType(4, "integers of 32 bits", "i32", 4, ("<i4", "<u4"), ((0, 32), (1, 32)), ("int32", "uint32"))
-TYPES = (FP32, FP64, BF16, FP16, INT32)  # by their numbers
+# With a sign and without, each for the type of the C API.
+INTEGERS = tuple(
+    ElementType(5 + 2 * place + unsigned, f"integers of {bits} bits", f"{'iu'[unsigned]}{bits}", bits // 8,
+                (f"{order}i{bits // 8}", f"{order}u{bits // 8}"), ((0, bits), (1, bits)), (f"int{bits}", f"uint{bits}"))
+    for place, (bits, order) in enumerate(((8, "|"), (16, "<"), (64, "<"))) for unsigned in (0, 1))
+TYPES = (FP32, FP64, BF16, FP16, INT32, *INTEGERS)  # by their numbers
 MATRICES = (FP32, BF16, FP16)  # those of matrices
 
 

@@ -59,7 +59,10 @@ static_assert(is_same(AUTOTUNE_EXACT, MatchKind::exact) &&
               is_same(AUTOTUNE_PREDICTED, MatchKind::predicted));
 static_assert(is_same(AUTOTUNE_F32, ElementType::f32) && is_same(AUTOTUNE_F64, ElementType::f64) &&
               is_same(AUTOTUNE_BF16, ElementType::bf16) &&
-              is_same(AUTOTUNE_F16, ElementType::f16) && is_same(AUTOTUNE_I32, ElementType::i32));
+              is_same(AUTOTUNE_F16, ElementType::f16) && is_same(AUTOTUNE_I32, ElementType::i32) &&
+              is_same(AUTOTUNE_I8, ElementType::i8) && is_same(AUTOTUNE_U8, ElementType::u8) &&
+              is_same(AUTOTUNE_I16, ElementType::i16) && is_same(AUTOTUNE_U16, ElementType::u16) &&
+              is_same(AUTOTUNE_I64, ElementType::i64) && is_same(AUTOTUNE_U64, ElementType::u64));
 static_assert(is_same(AUTOTUNE_ADDRESS, LaunchArgument::Kind::address) &&
               is_same(AUTOTUNE_WHOLE, LaunchArgument::Kind::whole) &&
               is_same(AUTOTUNE_REAL, LaunchArgument::Kind::real));

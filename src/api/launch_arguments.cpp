@@ -38,6 +38,12 @@ std::uint64_t alignment_of(const DescribedArgument& buffer) {
   return static_cast<std::uint64_t>(std::min<std::int64_t>(size_bytes(buffer.type) * width, 16));
 }
 
+// Integers with a sign and without are not told apart.
+bool is_pointer_to(ElementType given, ElementType wanted) {
+  return given == wanted ||
+         (is_integer(given) && is_integer(wanted) && size_bytes(given) == size_bytes(wanted));
+}
+
 std::uint64_t checked_address(const DescribedKernel& kernel, const DescribedArgument& buffer,
                               const LaunchArgument& given) {
   const std::uint64_t address = address_of(given.address());
@@ -45,7 +51,7 @@ std::uint64_t checked_address(const DescribedKernel& kernel, const DescribedArgu
   if (address % alignment_of(buffer) != 0) {
     refuse(kernel, buffer, fmt::format("must be a multiple of {} bytes", alignment_of(buffer)));
   }
-  if (given.type() && *given.type() != buffer.type) {
+  if (given.type() && !is_pointer_to(*given.type(), buffer.type)) {
     refuse(kernel, buffer,
            fmt::format("points to {}: the kernel has {}", to_string(*given.type()),
                        to_string(buffer.type)));

@@ -88,7 +88,7 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) { return c.call.c.reserved = -1, c.gemm(); }},
     {"type of B: 'bf16' must be f32, as the problem's types have it", AUTOTUNE_USAGE,
      [](Caller& c) { return c.call.b.type = AUTOTUNE_BF16, c.gemm(); }},
-    {"type of C: 255 must be the number of a type, from 0 to 4", AUTOTUNE_USAGE,
+    {"type of C: 255 must be the number of a type, from 0 to 10", AUTOTUNE_USAGE,
      [](Caller& c) { return c.call.c.type = -1, c.gemm(); }},
     {"types: no kernel computes 'f32-f32-f64-f32': use f32, the default, bf16, f16, bf16-f32 or "
      "f16-f32",

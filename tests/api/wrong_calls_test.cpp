@@ -39,8 +39,8 @@ const Call kWrongCalls[] = {
          "types: no kernel computes 'f32-bf16': use f32, the default, bf16, f16, bf16-f32 or "
          "f16-f32",
      .problem = {.m = 2, .n = 3, .k = 4, .types = {.c = ElementType::bf16}}},
-    {.message = "types: 9 must be the number of a type, from 0 to 4",
-     .problem = {.m = 2, .n = 3, .k = 4, .types = {.b = static_cast<ElementType>(9)}}},
+    {.message = "types: 99 must be the number of a type, from 0 to 10",
+     .problem = {.m = 2, .n = 3, .k = 4, .types = {.b = static_cast<ElementType>(99)}}},
     {.message = "types: no kernel computes 'f32-f32-f32-f64': use f32, the default, bf16, f16, "
                 "bf16-f32 or "
                 "f16-f32",
@@ -112,8 +112,8 @@ TEST_SUITE("wrong use of a Library") {
     call = right;
     call.c = {memory + 100, ElementType::f64};
     refuses(call, "type of C: 'f64' must be f32, as the problem's types have it");
-    call.c.type = static_cast<ElementType>(5);
-    refuses(call, "type of C: 5 must be the number of a type, from 0 to 4");
+    call.c.type = static_cast<ElementType>(11);
+    refuses(call, "type of C: 11 must be the number of a type, from 0 to 10");
     call = right;
     call.a.type = ElementType::f16;  // of a matrix that is not used
     call.alpha = 0;

@@ -54,7 +54,9 @@ std::string with_elements(std::string_view source) {
 }
 
 constexpr ElementType kTypes[] = {ElementType::f64, ElementType::f32, ElementType::bf16,
-                                  ElementType::f16, ElementType::i32};
+                                  ElementType::f16, ElementType::i32, ElementType::i8,
+                                  ElementType::u8,  ElementType::i16, ElementType::u16,
+                                  ElementType::i64, ElementType::u64};
 
 TEST_SUITE("MeasuringKernels") {
   TEST_CASE("the verification kernels compile for every architecture and type of elements") {

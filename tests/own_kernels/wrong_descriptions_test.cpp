@@ -167,7 +167,7 @@ TEST_SUITE("a wrong description") {
           "k.cu:1:93: the results of an output are written to a file"},
          {only(launch + "buffers(y[n])", "__global__ void k(std::complex<float>* y, int n) {}\n"),
           "k.cu:2:"},
-         {only(launch + "buffers(y[n])", "__global__ void k(char* y, int n) {}\n"),
+         {only(launch + "buffers(y[n])", "__global__ void k(bool* y, int n) {}\n"),
           "k.cu:2:25: y "},
          {only(launch + "buffers(y[n])", "__global__ void k(float* y, half h, int n) {}\n"),
           "k.cu:2:34: h has the type 'half'"},

@@ -177,9 +177,9 @@ TEST_SUITE("a wrong T1 description") {
     const std::string twice = std::string(kT1Code) + "__global__ void add(float* y) {}\n";
     CHECK(t1_refusal(kT1, twice).starts_with("k.cu:9:17: add is defined twice"));
     const std::string odd =
-        changed(kT1Code, "const float* b, float* y, float", "const char* b, float* y, float");
+        changed(kT1Code, "const float* b, float* y, float", "const bool* b, float* y, float");
     CHECK(t1_refusal(kT1, odd).starts_with(
-        "k.cu:5:60: b has the type 'char', which cannot be described"));
+        "k.cu:5:60: b has the type 'bool', which cannot be described"));
     CHECK(t1_refusal(kT1, "#include \"absent.h\"\n" + std::string(kT1Code))
               .starts_with("k.cu:1:1: 'absent.h' is not there"));
   }

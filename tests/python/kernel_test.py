@@ -102,6 +102,17 @@ class OwnKernels(unittest.TestCase):
         saxpy().launch(3.0, x, row, 10)
         self.assertTrue((y == 4).all())
 
+    def test_arrays_may_be_of_integers_of_any_size(self):
+        text = ("#pragma kernel tune(B = 32, 64) problem_size(n) block_size(B) buffers(x[n], y[n])\n"
+                "__global__ void widen(const unsigned char* x, long long* y, int n) {\n"
+                "  const int i = blockIdx.x * B + threadIdx.x;\n  if (i < n) y[i] = x[i] + (1LL << 40);\n}\n")
+        kernel = autotune.Kernel("widen.cu", text=text)
+        x, y = numpy.arange(200, dtype="uint8"), numpy.zeros(200, "int64")
+        kernel.launch(x, y, 200)
+        self.assertTrue((y == x + numpy.int64(1 << 40)).all())
+        with self.assertRaisesRegex(TypeError, "they must be integers of 64 bits"):
+            kernel.launch(x, y.astype("int32"), 200)
+
     def test_a_wrong_description_has_its_place(self):
         with self.assertRaisesRegex(ValueError, "^wrong.cu:2:"):
             autotune.Kernel("wrong.cu", text=SAXPY.replace("tune(", "tuna(")).query(n=1)

@@ -295,12 +295,12 @@ class OfKernelTuner(unittest.TestCase):
                 ("restrictions uses the operator 'BitAnd'", {"restrictions": lambda p: p["block_size_x"] & 32 == 32}),
                 ("grid_div_x uses the function sqrt", {"grid_div_x": lambda p: math.sqrt(p["block_size_x"])}),
                 ("restrictions has <built-in function sqrt>", {"restrictions": [math.sqrt]}),
-                ("elements of int64", {"arguments": [array.astype("int64"), *self.arguments[1:]]}),
+                ("elements of bool", {"arguments": [array.astype("bool"), *self.arguments[1:]]}),
                 ("elements of float64, but the kernel has float\\*", {
                     "arguments": [array.astype("float64"), *self.arguments[1:]]}),
                 ("of int32, but the kernel's argument is of float", {
                     "kernel_source": ADD.replace("int n", "float n")}),
-                ("of char\\*: buffers have", {"kernel_source": ADD.replace("float *c", "char *c")}),
+                ("of bool\\*: buffers have", {"kernel_source": ADD.replace("float *c", "bool *c")}),
                 ("tune_params has 'a b'", {"tune_params": {"a b": [1]}}),
                 ("answer\\[3\\] is of an argument by value", {"answer": [None, None, None, 3]}),
         ):

@@ -105,14 +105,13 @@ LimitingRates limiting_rates(const DeviceInfo& device, const gpu::Module& kernel
 
 double LimitingRates::least_us(const ProblemData& data) const {
   // Integers may be indices.
-  const bool is_f64 = std::ranges::all_of(data.tensors,
-                                          [](const TensorDesc& tensor) {
-                                            return tensor.type == ElementType::f64 ||
-                                                   tensor.type == ElementType::i32;
-                                          }) &&
-                      std::ranges::any_of(data.tensors, [](const TensorDesc& tensor) {
-                        return tensor.type == ElementType::f64;
-                      });
+  const bool is_f64 =
+      std::ranges::all_of(data.tensors,
+                          [](const TensorDesc& tensor) {
+                            return tensor.type == ElementType::f64 || is_integer(tensor.type);
+                          }) &&
+      std::ranges::any_of(data.tensors,
+                          [](const TensorDesc& tensor) { return tensor.type == ElementType::f64; });
   const double rate = is_f64 ? f64_gflops : gflops;
   const double operations_us = rate > 0 ? data.work.operations / rate * 1e-3 : 0;
   return std::max(operations_us, gbps > 0 ? data.work.bytes / gbps * 1e-3 : 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace autotune {
@@ -19,6 +20,7 @@ Finding judge(const CpuWorkspace::Output& output, const Rectangle& piece, DataSe
   const PoisonedTensor& result = output.result;
   const ElementBuffer& reference = expected_of(output, data);
   const double unit = info(result.type()).unit_roundoff;
+  const std::int64_t bytes = size_bytes(result.type());
   Finding finding;
   if (output.tolerance && std::isinf(output.tolerance->absolute)) return finding;
   for (std::int64_t row = piece.row; row < piece.row + piece.rows; ++row) {
@@ -32,7 +34,12 @@ Finding judge(const CpuWorkspace::Output& output, const Rectangle& piece, DataSe
                            : error == 0     ? 0
                                             : error / (unit * magnitude);
       const bool right = is_exact && !output.tolerance ? error == 0 : ratio <= error_bound;
-      if (!right) {
+      // Integers of 64 bits may differ where their FP64 values do not.
+      const bool differs =
+          output.tolerance && is_integer(result.type()) &&
+          std::memcmp(result.element(row, column), reference.data() + place * bytes,
+                      static_cast<std::size_t>(bytes)) != 0;
+      if (!right || differs) {
         ++finding.wrong;
         finding.first_wrong = std::min(finding.first_wrong, place);
       }
@@ -72,9 +79,12 @@ Finding compare(const CpuWorkspace::Output& output, std::span<const Rectangle> p
 WrongOutput wrong_output(const CpuWorkspace::Output& output, DataSet data, const Finding& finding) {
   if (finding.wrong == 0) return {};
   const PoisonedTensor& result = output.result;
-  WrongOutput wrong{.value = result.at(finding.first_wrong / result.columns(),
-                                       finding.first_wrong % result.columns()),
-                    .expected = expected_of(output, data).at(finding.first_wrong)};
+  const ElementType type = result.type();
+  const std::byte* const expected = expected_of(output, data).data();
+  WrongOutput wrong{
+      .value = element_text(type, result.element(finding.first_wrong / result.columns(),
+                                                 finding.first_wrong % result.columns())),
+      .expected = element_text(type, expected + finding.first_wrong * size_bytes(type))};
   if (output.data) return wrong;
   const PoisonedTensor::Unwritten unwritten = result.unwritten();
   wrong.unwritten = unwritten.count;

@@ -194,7 +194,7 @@ WrongOutput GpuBackend::wrong_output(std::size_t output, DataSet data, const Fin
   const GpuWorkspace& tensors = loaded_->tensors;
   WrongOutput wrong{.value = tensors.value(output, finding.first_wrong),
                     .expected = tensors.expected(output, data, finding.first_wrong)};
-  if (tensors.is_inout(output)) return wrong;
+  if (tensors.is_inout(output) || !shows_unwritten(tensors.output(output).type)) return wrong;
   tensors.check_written(output, objects_->findings.address());
   const Finding unwritten = read_findings();
   wrong.unwritten = unwritten.wrong;

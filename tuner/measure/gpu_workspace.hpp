@@ -44,8 +44,8 @@ class GpuWorkspace {
   [[nodiscard]] bool is_inout(std::size_t output) const {
     return outputs_[output].data.has_value();
   }
-  [[nodiscard]] double value(std::size_t output, std::int64_t element) const;
-  [[nodiscard]] double expected(std::size_t output, DataSet data, std::int64_t element) const;
+  [[nodiscard]] std::string value(std::size_t output, std::int64_t element) const;
+  [[nodiscard]] std::string expected(std::size_t output, DataSet data, std::int64_t element) const;
   // Writes each output to the file that its content names, if it does. Throws EnvironmentError.
   void store_results() const;
   // Returns the name of an input that is not as it was filled.
@@ -79,8 +79,8 @@ class GpuWorkspace {
   [[nodiscard]] CheckedArea area_of(const Output& output) const;
   [[nodiscard]] gpu::RowPlace rows_of(const Output& output) const;
   [[nodiscard]] std::uint64_t sum_of(const gpu::DeviceBuffer& buffer) const;
-  [[nodiscard]] double element(const gpu::DeviceBuffer& buffer, ElementType type,
-                               std::int64_t offset) const;
+  [[nodiscard]] std::string element(const gpu::DeviceBuffer& buffer, ElementType type,
+                                    std::int64_t offset) const;
 
   MeasuringKernels& kernels_;
   const gpu::Stream& stream_;

@@ -64,7 +64,7 @@ CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output, const 
                         place_text(output, wrong.first_unwritten))};
   }
   return {TrialStatus::wrong_result,
-          fmt::format("{} of {} elements of {} are wrong {}; {} is {:.9g}, but {:.9g} is expected",
+          fmt::format("{} of {} elements of {} are wrong {}; {} is {}, but {} is expected",
                       finding.wrong, elements, output.name, when,
                       place_text(output, finding.first_wrong), wrong.value, wrong.expected)};
 }

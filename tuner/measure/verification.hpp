@@ -53,8 +53,8 @@ struct CheckOutcome {
 struct WrongOutput {
   std::int64_t unwritten = 0;  // elements that are still poison, unless it is an inout
   std::int64_t first_unwritten = 0;
-  double value = 0;     // of the first wrong element
-  double expected = 0;  // in its place
+  std::string value;     // of the first wrong element
+  std::string expected;  // in its place
 };
 // The same as outcome_of for outputs that have tolerances: says what kind of fault it is.
 [[nodiscard]] CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output,

@@ -126,8 +126,7 @@ void ToleranceKernels::check_written(const CheckedArea& area, std::uint64_t find
 
 void ToleranceKernels::add_up(std::uint64_t data, std::int64_t bytes, std::uint64_t sum,
                               const gpu::Stream& stream) const {
-  const std::int64_t pieces = bytes / 2;
-  launch(add_up_, fill_blocks(pieces), stream, data, pieces, sum);
+  launch(add_up_, fill_blocks(ceil_div(bytes, 2)), stream, data, bytes, sum);
 }
 
 ReferenceKernels::ReferenceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,

@@ -52,8 +52,31 @@ __device__ __forceinline__ double to_double(__half value) {
   return static_cast<double>(result);
 }
 
-__device__ __forceinline__ double to_double(int value) {
-  return static_cast<double>(value);
+// Integers, which are rounded to the nearest FP64 number. `equal` tells those of 64 bits apart that
+// are rounded to the same.
+#define INTEGER_ELEMENT(type)                                                \
+  __device__ __forceinline__ double to_double(type value) {                  \
+    return static_cast<double>(value);                                       \
+  }                                                                          \
+  __device__ __forceinline__ void from_double(double value, type& element) { \
+    element = static_cast<type>(static_cast<long long>(rint(value)));        \
+  }                                                                          \
+  __device__ __forceinline__ bool equal(type a, type b) {                    \
+    return a == b;                                                           \
+  }
+INTEGER_ELEMENT(signed char)
+INTEGER_ELEMENT(unsigned char)
+INTEGER_ELEMENT(short)
+INTEGER_ELEMENT(unsigned short)
+INTEGER_ELEMENT(int)
+INTEGER_ELEMENT(long long)
+INTEGER_ELEMENT(unsigned long long)
+#undef INTEGER_ELEMENT
+
+// Real numbers are compared by their values.
+template <typename T>
+__device__ __forceinline__ bool equal(const T&, const T&) {
+  return true;
 }
 
 // Rounds to nearest even.
@@ -75,7 +98,4 @@ __device__ __forceinline__ void from_double(double value, __half& element) {
 #else
   element.bits = half_of_float(static_cast<float>(value));
 #endif
-}
-__device__ __forceinline__ void from_double(double value, int& element) {
-  element = static_cast<int>(rint(value));
 }

@@ -9,7 +9,9 @@ from ..errors import UnsupportedError
 from . import c_text
 from .declaration import Argument, ElementType, element_type
 
-_C_NAMES = {"float16": "half", "float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned"}
+_C_NAMES = {"float16": "half", "float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned",
+            "int8": "char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short",
+            "int64": "long long", "uint64": "unsigned long long"}
 RELATIVE_TOLERANCE = 1e-5  # of numpy.allclose()
 
 
@@ -84,15 +86,14 @@ def _buffer(argument: Argument, position: int, array: Any, words: List[str], wha
     if str(array.dtype) in ("complex64", "complex128"):
         array = numpy.ascontiguousarray(array).view("float32" if str(array.dtype) == "complex64" else "float64")
     if str(array.dtype) not in _C_NAMES:
-        raise UnsupportedError(f"{what} has elements of {array.dtype}: buffers have float32, float64, float16, int32 "
-                               "or uint32")
+        raise UnsupportedError(f"{what} has elements of {array.dtype}: buffers have float32, float64, float16 or "
+                               "integers")
     known = element_type(words)
     alias = None
     if known is None:
-        if len(words) != 1 or words[0] in ("char", "short", "long", "bool", "void", "int8_t", "uint8_t", "int16_t",
-                                           "uint16_t", "int64_t", "uint64_t", "size_t"):
-            raise UnsupportedError(f"{what} is of {' '.join(words)}*: buffers have float, double, half, int, unsigned "
-                                   "or vectors of them")
+        if len(words) != 1 or words[0] in ("bool", "void"):
+            raise UnsupportedError(f"{what} is of {' '.join(words)}*: buffers have float, double, half, integers or "
+                                   "vectors of them")
         alias = argument.words[-1]
         known = ElementType(str(array.dtype), 1)  # a macro or another type of the source, of these elements
     is_same = known.dtype == str(array.dtype) or {known.dtype, str(array.dtype)} == {"int32", "uint32"}

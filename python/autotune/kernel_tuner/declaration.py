@@ -11,8 +11,12 @@ from . import c_text
 _QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "struct", "signed"}
 # The types of buffers that the program knows, as NumPy's names, and how many elements a vector has.
 _BASES = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16", "int": "int32",
-          "unsigned": "uint32", "uint": "uint32", "int32_t": "int32", "uint32_t": "uint32"}
-_WIDTHS = {"float": (1, 2, 3, 4), "double": (2, 3, 4), "int": (2, 4), "uint": (2, 4)}
+          "uint": "uint32", "char": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16",
+          "long": "int64", "ulong": "uint64", "longlong": "int64", "ulonglong": "uint64", "size_t": "uint64",
+          "ptrdiff_t": "int64", **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u")
+                                   for bits in (8, 16, 32, 64)}}
+_WIDTHS = {"float": (1, 2, 3, 4), "double": (2, 3, 4), "int": (2, 4), "uint": (2, 4), "char": (2, 4),
+           "uchar": (2, 4), "short": (2, 4), "ushort": (2, 4), "longlong": (2,), "ulonglong": (2,)}
 _VECTORS = {f"{base}{width}": (_BASES[base], width) for base, widths in _WIDTHS.items() for width in widths}
 
 
@@ -42,14 +46,15 @@ class ElementType(NamedTuple):
 
 def element_type(words: List[str]) -> Optional[ElementType]:
     """The elements of a buffer whose type has these words; None where the program does not know the type."""
-    words = [word for word in words if word != "int"] if "unsigned" in words else words
-    if len(words) != 1:
+    bare = {word for word in words if word not in ("unsigned", "int")} or {"int"}
+    if len(bare) != 1 or not words:
         return None
-    if words[0] in _BASES:
-        return ElementType(_BASES[words[0]], 1)
-    if words[0] in ("half2", "__half2"):
+    name = ("u" if "unsigned" in words else "") + bare.pop()
+    if name in _BASES:
+        return ElementType(_BASES[name], 1)
+    if name in ("half2", "__half2"):
         return ElementType("float16", 2)
-    return ElementType(*_VECTORS[words[0]]) if words[0] in _VECTORS else None
+    return ElementType(*_VECTORS[name]) if name in _VECTORS else None
 
 
 def declaration_of(source: str, name: str) -> Declaration:

@@ -23,8 +23,10 @@ double rounded(ElementType type, double value) {
 
 TEST_SUITE("ElementType") {
   TEST_CASE("names read back") {
-    for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::bf16,
-                                   ElementType::f16, ElementType::i32}) {
+    for (const ElementType type :
+         {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::i32,
+          ElementType::i8, ElementType::u8, ElementType::i16, ElementType::u16, ElementType::i64,
+          ElementType::u64}) {
       CHECK(autotune::element_type_from_string(to_string(type)) == type);
     }
     CHECK_THROWS_AS(static_cast<void>(autotune::element_type_from_string("tf32")),

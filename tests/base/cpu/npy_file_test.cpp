@@ -23,8 +23,10 @@ TEST_SUITE("write_npy()") {
   TEST_CASE("what it writes has the same elements, from a multiple of 64 bytes on") {
     const test::TemporaryFolder folder;
     const std::string path = folder.path() / "a.npy";
-    for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16,
-                                   ElementType::bf16, ElementType::i32}) {
+    for (const ElementType type :
+         {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::i32,
+          ElementType::i8, ElementType::u8, ElementType::i16, ElementType::u16, ElementType::i64,
+          ElementType::u64}) {
       CAPTURE(to_string(type));
       for (const std::int64_t count : {1, 3, 1000}) {
         ElementBuffer written(type, count);

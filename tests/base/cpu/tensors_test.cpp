@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::int64_t kCount = 300'000;  // more than one piece of work
 constexpr ElementType kTypes[] = {ElementType::f64, ElementType::f32, ElementType::bf16,
-                                  ElementType::f16, ElementType::i32};
+                                  ElementType::f16, ElementType::i32, ElementType::i8,
+                                  ElementType::u8,  ElementType::i16, ElementType::u16,
+                                  ElementType::i64, ElementType::u64};
 
 std::vector<double> values_of(const ElementBuffer& buffer) {
   std::vector<double> values;
@@ -64,6 +66,7 @@ TEST_SUITE("tensors") {
   TEST_CASE("integers take all five values about equally often") {
     ThreadPool pool(2);
     for (const ElementType type : kTypes) {
+      if (is_unsigned(type)) continue;
       CAPTURE(to_string(type));
       const auto values = values_of(autotune::random_integers(type, kCount, 1, pool));
       for (const double value : {-2, -1, 0, 1, 2}) {
@@ -140,13 +143,16 @@ TEST_SUITE("tensors") {
       const auto within = std::ranges::count_if(
           normal, [](double value) { return std::fabs(value - 100) <= 10.25; });
       CHECK(static_cast<double>(within) / kCount == doctest::Approx(0.69).epsilon(0.05));
-      const std::vector<double> integers = values({Kind::integers, -1, 2}, kCount);
-      for (const double value : {-1, 0, 1, 2}) {
+      const int least_integer = is_unsigned(type) ? 3 : -1;
+      const std::vector<double> integers =
+          values({Kind::integers, 1.0 * least_integer, least_integer + 3.0}, kCount);
+      for (int value = least_integer; value < least_integer + 4; ++value) {
         CHECK(std::ranges::count(integers, value) == doctest::Approx(kCount / 4).epsilon(0.05));
       }
       CHECK(values({Kind::linear, 0, 8}, 5) == std::vector<double>{0, 2, 4, 6, 8});
       CHECK(values({Kind::linear, 3, 8}, 1) == std::vector<double>{3});
-      CHECK(values({Kind::constant, -7}, 2) == std::vector<double>{-7, -7});
+      const double low = is_unsigned(type) ? 0 : -7;  // the nearest that the type has
+      CHECK(values({Kind::constant, -7}, 2) == std::vector<double>{low, low});
       for (const std::int64_t count : {1, 2, 3, 4, 5, 200, 256}) {
         std::vector<double> order = values({Kind::permutation}, count);
         if (count >= 200) CHECK(order != values({Kind::permutation}, count, 4));
@@ -176,7 +182,9 @@ TEST_SUITE("PoisonedTensor") {
     for (const ElementType type : kTypes) {
       CAPTURE(to_string(type));
       PoisonedTensor tensor = poisoned(type, pool);
-      CHECK((is_integer(type) ? tensor.at(1, 2) == 2146992120 : std::isnan(tensor.at(1, 2))));
+      if (!is_integer(type)) CHECK(std::isnan(tensor.at(1, 2)));
+      if (type == ElementType::i32) CHECK(tensor.at(1, 2) == 2146992120);
+      CHECK(tensor.unwritten().count == (shows_unwritten(type) ? 15 : 0));
       CHECK_FALSE(tensor.any_written(1, 0, 5));
       write(tensor, 1 * 5 + 2);
       CHECK(tensor.at(1, 2) == 0);

@@ -59,7 +59,7 @@ TEST_SUITE("Verification") {
       CHECK(outcome.status == TrialStatus::wrong_result);
       return outcome.detail;
     };
-    CHECK(detail(row, {.value = 1.5, .expected = -2}) ==
+    CHECK(detail(row, {.value = "1.5", .expected = "-2"}) ==
           "2 of 16 elements of c are wrong on the first data; element 10 is 1.5, but -2 is "
           "expected");
     CHECK(detail(row, {.unwritten = 16}) == "wrote nothing to the output c on the first data");

@@ -55,9 +55,14 @@ __device__ __forceinline__ void count_wrong(Finding& finding, Index i) {
 
 // Returns whether an element is not what it was before the kernel ran.
 __device__ __forceinline__ bool is_written(const Area& area, Index element) {
-  constexpr int kHalves = sizeof(ELEMENT) / 2;  // an element of 2 bytes may begin within a word
-  const unsigned short* const halves = reinterpret_cast<const unsigned short*>(area.elements);
+  constexpr int kBytes = sizeof(ELEMENT);
   bool differs = false;
+  if constexpr (kBytes == 1) {
+    const unsigned char byte = reinterpret_cast<const unsigned char*>(area.elements)[element];
+    return byte != static_cast<unsigned char>(area.poison >> (element % 4 * 8));
+  }
+  constexpr int kHalves = kBytes / 2;  // an element of 2 bytes may begin within a word
+  const unsigned short* const halves = reinterpret_cast<const unsigned short*>(area.elements);
   for (Index i = element * kHalves; i < (element + 1) * kHalves; ++i) {
     differs |= halves[i] != static_cast<unsigned short>(area.poison >> (i % 2 * 16));
   }
