@@ -105,6 +105,8 @@ struct KernelTemplate {
   std::function<double(const Configuration&, const TiledLaunch&, const Problem&, const SmLimits&,
                        int sm_count)>
       cost_model = {};
+  // The names of its parameters, where these are not those of what they get.
+  std::vector<std::string> argument_names = {};
   // Macros that its code needs for a problem beside the operation's, if any.
   std::function<std::vector<std::string>(const Problem&)> macros = {};
   // Left out by kernels that multiply with FFMA.

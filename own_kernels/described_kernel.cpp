@@ -134,6 +134,8 @@ std::vector<std::string> options_of(const DescribedKernel& kernel,
 }
 
 KernelTemplate template_of(const DescribedKernel& kernel, const Operation& operation) {
+  std::vector<std::string> arguments;
+  for (const DescribedArgument& each : kernel.arguments) arguments.push_back(each.name);
   std::vector<Problem::Size> ones;  // where only the configuration counts
   for (const std::string& size : kernel.sizes) ones.push_back({size, 1});
   return {
@@ -151,6 +153,7 @@ KernelTemplate template_of(const DescribedKernel& kernel, const Operation& opera
           },
       .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
       .limiting_problems = {Problem(operation.name, ones, {})},
+      .argument_names = std::move(arguments),
       .options = [&kernel](const Configuration& c) { return options_of(kernel, c); },
       .fits = [&kernel](const Configuration& configuration,
                         const Problem& problem) { return fits(kernel, configuration, problem); },

@@ -99,6 +99,7 @@ class KernelReader : KernelScope {
       }
       Expression value = expression(tokens);
       if (is_template_parameter(name.text)) {
+        check_not_given(name);
         check_is_of_one(name, value);
         kernel_.macros.emplace_back(template_macro(name.text), value);
       }

@@ -31,6 +31,15 @@ bool KernelScope::is_template_parameter(std::string_view name) const {
                              [&](const TemplateParameter& each) { return each.name == name; });
 }
 
+void KernelScope::check_not_given(const Token& name) const {
+  const auto given = types_.find(std::string(name.text));
+  if (given == types_.end()) return;
+  refuse(name.offset,
+         fmt::format("the template argument {0} is given as {1}, but {0} gets its values here: "
+                     "leave it out; tune --only {0}={1} tries this value alone",
+                     name.text, given->second));
+}
+
 void KernelScope::add_arguments() {
   const std::vector<std::string> valued = directives_.assigned("scalar");
   for (const DeclaredArgument& declared : declaration_.arguments) {
@@ -96,7 +105,10 @@ void KernelScope::add_parameter(const Directive& directive, const Directive* nex
     }
     kernel_.defaults.back() = value[0];
   }
-  if (is_template_parameter(name.text)) parameter.macro = template_macro(name.text);
+  if (is_template_parameter(name.text)) {
+    check_not_given(name);
+    parameter.macro = template_macro(name.text);
+  }
   scope_.add_variable(parameter.name);
   kernel_.parameters.push_back(std::move(parameter));
 }

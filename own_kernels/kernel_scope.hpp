@@ -40,6 +40,8 @@ class KernelScope {
   }
 
   [[nodiscard]] bool is_template_parameter(std::string_view name) const;
+  // Refuses a name of the template's, at a place, whose value is given already.
+  void check_not_given(const Token& name) const;
   // A parameter of the template cannot be a macro of its own name.
   [[nodiscard]] static std::string template_macro(std::string_view name) {
     return "KERNEL_" + std::string(name);

@@ -181,6 +181,15 @@ TuningResult Core::tune_on(const DeviceInfo& device, const std::vector<GemmProbl
   return tuning_result(problems, tuning_->tune(portfolios_, device, request, options));
 }
 
+const KernelLauncher& Core::launcher() {
+  std::call_once(launcher_made_, [this] {
+    const int without_context = std::max(0, options_.device.number());
+    launcher_ = backend().selector().device().is_cpu() ? make_cpu_launcher()
+                                                       : make_gpu_launcher(without_context);
+  });
+  return *launcher_;
+}
+
 TuneReport Core::tune_own(const ShippedPortfolios& kernels, const TuneRequest& request,
                           const TuningOptions& options) {
   const DeviceInfo& device = backend().selector().device();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "api/bundled_kernels.hpp"
 #include "api/fork_count.hpp"
 #include "api/gemm_backend.hpp"
+#include "api/kernel_launcher.hpp"
 #include "api/log.hpp"
 #include "api/result_source.hpp"
 #include "api/tuning.hpp"
@@ -40,6 +42,8 @@ class Core {
   [[nodiscard]] const Log& log() const { return log_; }
   [[nodiscard]] const ResultSource& results() const { return *results_; }
   [[nodiscard]] CubinStore& cubins() { return *cubins_; }
+  // What launches them. It is made when it is first asked for.
+  [[nodiscard]] const KernelLauncher& launcher();
   // The same for the kernels of `kernels`. Throws UsageError with a bundle.
   TuneReport tune_own(const ShippedPortfolios& kernels, const TuneRequest& request,
                       const TuningOptions& options);
@@ -66,6 +70,8 @@ class Core {
   std::optional<CubinStore> cubins_;     // without a bundle
   std::optional<Tuning> tuning_;         // the same
   std::unique_ptr<GemmBackend> backend_;
+  std::once_flag launcher_made_;
+  std::unique_ptr<const KernelLauncher> launcher_;
   std::unique_ptr<BackgroundTuner> background_;  // with MissPolicy::background
 };
 

@@ -1,6 +1,7 @@
 #include "api/own_kernel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <variant>
 
@@ -14,6 +15,16 @@ namespace autotune {
 namespace {
 
 constexpr std::size_t kMostPlans = 1024;  // that are kept for launches
+
+// The searches for kernels of a name that have ended in this process, whichever Library made them:
+// what they stored counts for every Kernel of that name. Never destroyed, as Libraries may outlive
+// static objects.
+std::atomic<std::uint64_t>& searches_of(const std::string& name) {
+  static auto& mutex = *new std::mutex;
+  static auto& counts = *new std::map<std::string, std::atomic<std::uint64_t>>;
+  const std::lock_guard lock(mutex);
+  return counts[name];
+}
 
 TuneRequest request_for(const std::vector<Problem>& problems, const TuningOptions& options) {
   if (problems.empty()) throw UsageError("tune() was given no sizes");
@@ -33,10 +44,13 @@ TuneRequest request_for(const std::vector<Problem>& problems, const TuningOption
 }  // namespace
 
 OwnKernel::OwnKernel(std::shared_ptr<Core> core, OwnKernels kernels)
-    : core_(std::move(core)), kernels_(std::move(kernels)), portfolios_(kernels_.kernels()) {
+    : core_(std::move(core)),
+      kernels_(std::move(kernels)),
+      portfolios_(kernels_.kernels()),
+      launcher_(core_->launcher()),
+      ended_searches_(searches_of(kernel().name)),
+      searches_(ended_searches_) {
   if (core_->bundle() != nullptr) bundled_.emplace(*core_->bundle(), kernel());
-  const int without_context = std::max(0, core_->options().device.number());
-  launcher_ = device().is_cpu() ? make_cpu_launcher() : make_gpu_launcher(without_context);
 }
 
 Problem OwnKernel::problem_of(const KernelSizes& sizes) const {
@@ -51,20 +65,14 @@ KernelTuningResult OwnKernel::tune(const std::vector<KernelSizes>& problems,
   for (const KernelSizes& sizes : problems) asked.push_back(problem_of(sizes));
   const TuneRequest request = request_for(asked, options);
   static_cast<void>(core_->backend());  // a forked process is refused before it locks
-  const auto make_plans_anew = [&] {
-    const std::lock_guard lock(mutex_);
-    plans_.clear();
-    without_winner_.clear();
-    ++searches_;
-  };
   TuneReport report;
   try {
     report = core_->tune_own(portfolios_, request, options);
   } catch (...) {
-    make_plans_anew();  // what was measured counts
+    ++ended_searches_;  // what was measured counts
     throw;
   }
-  make_plans_anew();
+  ++ended_searches_;
   KernelTuningResult result{summary_of(report), {}};
   for (std::size_t i = 0; i < asked.size(); ++i) {
     TunedSizes tuned{.sizes = problems[i], .winner = {}, .problem_without_winner = {}};
@@ -101,6 +109,7 @@ OwnChoice OwnKernel::choose_for_call(const KernelSizes& sizes, const Problem& pr
   const std::string text = fmt::format("{} {}", kernel().name, kernel().operation->text(problem));
   if (!chosen.is_measured() && options.miss == MissPolicy::tune) {
     std::unique_lock lock(mutex_);
+    drop_old_plans();
     auto known = without_winner_.find(sizes);
     if (known == without_winner_.end()) {
       lock.unlock();
@@ -108,6 +117,7 @@ OwnChoice OwnKernel::choose_for_call(const KernelSizes& sizes, const Problem& pr
       search.budget_seconds = options.miss_budget_seconds;
       const KernelTuningResult result = tune({sizes}, search);
       lock.lock();
+      drop_old_plans();
       known = without_winner_.emplace(sizes, result.problems.front().problem_without_winner).first;
     }
     // A kernel whose every configuration is wrong is not run.
@@ -133,10 +143,10 @@ OwnChoice OwnKernel::choose_for_call(const KernelSizes& sizes, const Problem& pr
 std::shared_ptr<const KernelCode> OwnKernel::code_of(const OwnChoice& chosen,
                                                      const Problem& problem) {
   const Configuration& configuration = chosen.choice.configuration;
-  const KernelKey key{launcher_->context(), kernel().name, compiled_as(kernel(), configuration),
+  const KernelKey key{launcher_.context(), kernel().name, compiled_as(kernel(), configuration),
                       code_traits(kernel(), problem)};
   const KernelCode& code = code_->find_or_load(key, [&] {
-    return launcher_->load(
+    return launcher_.load(
         bundled_ ? bundled_->image(configuration, problem)
                  : images().image(kernel(), configuration, key.traits, chosen.compiler_build),
         kernel().name);
@@ -170,27 +180,33 @@ std::shared_ptr<const PlannedLaunch> OwnKernel::plan(const KernelSizes& sizes) {
   return planned;
 }
 
+void OwnKernel::drop_old_plans() {
+  const std::uint64_t ended = ended_searches_;
+  if (searches_ == ended) return;
+  searches_ = ended;
+  plans_.clear();
+  without_winner_.clear();
+}
+
 void OwnKernel::launch(const KernelSizes& sizes, Stream stream, const LaunchArgument* arguments,
                        std::size_t count) {
   static_cast<void>(core_->backend());  // a forked process must not call the driver
-  const PlanKey key(launcher_->context(), sizes);
+  const PlanKey key(launcher_.context(), sizes);
   std::shared_ptr<const PlannedLaunch> planned;
   {
     const std::lock_guard lock(mutex_);
+    drop_old_plans();
     if (const auto known = plans_.find(key); known != plans_.end()) planned = known->second;
   }
   if (!planned) {
-    launcher_->check_not_captured(stream);
-    const auto searches = [&] {
-      const std::lock_guard lock(mutex_);
-      return searches_;
-    };
+    launcher_.check_not_captured(stream);
     std::uint64_t before = 0;
     do {  // a search, for this plan or in another thread, may end meanwhile
-      before = searches();
+      before = ended_searches_;
       planned = plan(sizes);
-    } while (searches() != before);
+    } while (ended_searches_ != before);
     const std::lock_guard lock(mutex_);
+    drop_old_plans();
     if (plans_.size() >= kMostPlans) plans_.clear();
     if (searches_ == before) plans_.emplace(key, planned);
   }

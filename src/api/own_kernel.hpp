@@ -1,6 +1,7 @@
 // The inside of a Kernel.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -69,6 +70,9 @@ class OwnKernel {
   [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const OwnChoice& chosen,
                                                           const Problem& problem);
   [[nodiscard]] KernelImages& images();
+  // Drops the plans from before the last search, of this Kernel or of another one of its name.
+  // `mutex_` is held.
+  void drop_old_plans();
 
   std::shared_ptr<Core> core_;
   OwnKernels kernels_;
@@ -76,12 +80,13 @@ class OwnKernel {
   std::optional<BundledOwnKernel> bundled_;  // of a Library with a bundle
   // Work under way and graphs use it, so it stays loaded. Plans share it.
   std::shared_ptr<KernelCache<KernelCode>> code_ = std::make_shared<KernelCache<KernelCode>>();
-  std::unique_ptr<const KernelLauncher> launcher_;
-  std::mutex mutex_;                                             // of what follows
+  const KernelLauncher& launcher_;              // of core_
+  std::atomic<std::uint64_t>& ended_searches_;  // in this process, for kernels of this name
+  std::mutex mutex_;                            // of what follows
   std::map<std::string, std::unique_ptr<KernelImages>> images_;  // by the device's class
   std::map<PlanKey, std::shared_ptr<const PlannedLaunch>> plans_;
   std::map<KernelSizes, std::string> without_winner_;  // that were searched for a call, and why
-  std::uint64_t searches_ = 0;  // that have ended: a plan from before one is not kept
+  std::uint64_t searches_ = 0;                         // that had ended when these were made
 };
 
 }  // namespace autotune

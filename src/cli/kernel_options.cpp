@@ -85,6 +85,11 @@ Problem parse_named_sizes(const std::string& text, const KernelSet& kernels) {
   std::vector<Problem::Size> sizes;
   for (const std::string& item : items_of(text)) {
     const std::size_t equals = item.find('=');
+    if (equals == std::string::npos && !sizes.empty() && parse_whole_number(item)) {
+      throw UsageError(fmt::format(
+          "{0} has no name: repeat --size for several problems, e.g. --size {1}={2} --size {1}={0}",
+          item, sizes.back().name, sizes.back().value));
+    }
     const auto value =
         equals == std::string::npos ? std::nullopt : parse_whole_number(item.substr(equals + 1));
     if (!value) {

@@ -77,6 +77,9 @@ TEST_SUITE("a kernel of one's own") {
     CAPTURE(ran.err);
     CHECK(ran.exit_code == kSuccess);
     CHECK(has(ran.out, "n=1000"));
+    const ProgramResult shown = program.run("show", {"--arch", "sm_90", "--size", "n=1000"});
+    CHECK(has(shown.out, "arguments       x, y, n, a\n"));
+    CHECK(has(shown.out, "shared memory   what the file declares static, 0 dynamic\n"));
     CHECK(has(program.run("templates").out, "scale: scale, compute capability 5.0 or newer"));
     const ProgramResult swept =
         program.run("sweep", {"--device", "cpu", "--size", "n=1000", "--only",
@@ -231,6 +234,9 @@ __global__ void differ(float* y, int* z, int n) {
     refused({"tune", "--kernel", file, "--size", "m=1"}, "scale has no size 'm': its sizes are n");
     refused({"tune", "--kernel", file, "--size", "n=0"}, "'n=0' must be NAME=N");
     refused({"tune", "--kernel", file, "--size", "n=4,n=5"}, "size 'n' is given twice");
+    refused({"tune", "--kernel", file, "--size", "n=4,5"},
+            "5 has no name: repeat --size for several problems, e.g. --size n=4 --size n=5");
+    refused({"tune", file}, "a kernel of your own is named by --kernel " + file);
     refused({"tune", "--kernel", file, "--sizes", "100"}, "sizes have names");
     refused({"tune", "--kernel", file, "--size", "n=4", "--math", "tf32"}, "leave it out");
     refused({"tune", "--size", "n=4"}, "sizes of products are given by --sizes");

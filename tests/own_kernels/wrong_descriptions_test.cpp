@@ -193,6 +193,10 @@ TEST_SUITE("a wrong description") {
             "k.cu:3:17: the reference 'k' of k must be another"},
            {launch + "#pragma kernel reference(q)\n__global__ void k(float* y, int n) {}\n",
             "k.cu:3:17: the reference 'q' of k must be another"},
+           {"#pragma kernel block_size(32) problem_size(n) buffers(y[n]) tune(B = 1, 2) typename(B "
+            "= 2)\n"
+            "template <int B> __global__ void k(float* y, int n) {}\n",
+            "k.cu:1:66: the template argument B is given as 2, but B gets its values here"},
            {launch + "#pragma kernel reference(host(f))\n__global__ void k(float* y, int n) {}\n",
             "k.cu:2:31: the file defines no function 'f' for the host"},
            {launch + "#pragma kernel reference(host(f))\n__global__ void k(float* y, int n) {}\n"

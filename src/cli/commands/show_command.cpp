@@ -50,6 +50,7 @@ std::string stand_alone_source(const KernelTemplate& kernel,
 
 // The kernel's arguments in their order, by the names of what they pass.
 std::vector<std::string> argument_names(const KernelTemplate& kernel, const Problem& problem) {
+  if (!kernel.argument_names.empty()) return kernel.argument_names;
   constexpr const char* kScalars[] = {"alpha", "beta"};
   const std::vector<TensorDesc> tensors = kernel.operation->tensors(problem);
   std::vector<std::string> names;
@@ -138,8 +139,12 @@ void print_launch(const ChosenConfiguration& chosen, const std::vector<std::stri
   print_line("origin", printable(chosen.origin));
   print_line("grid", fmt::format("{}", fmt::join(geometry.grid, " x ")));
   print_line("block", fmt::format("{}", fmt::join(geometry.block, " x ")));
+  // What the text of a user's kernel declares is known to the compiler alone.
+  const std::int64_t static_bytes = kernel.shared_bytes(chosen.configuration);
+  const bool is_own = kernel.operation->named_sizes.has_value();
   print_line("shared memory",
-             fmt::format("{} bytes static, {} dynamic", kernel.shared_bytes(chosen.configuration),
+             fmt::format("{} static, {} dynamic",
+                         is_own ? "what the file declares" : fmt::format("{} bytes", static_bytes),
                          geometry.dynamic_shared_bytes));
   print_special_needs(geometry, kernel.operation->tensors(problem));
   print_line("arguments", fmt::format("{}", fmt::join(argument_names(kernel, problem), ", ")));

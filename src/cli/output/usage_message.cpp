@@ -59,6 +59,8 @@ bool is_size(const std::string& word) {
 
 // What somebody who typed this word meant; empty where that cannot be told.
 std::string meant_by(const std::string& word, const CLI::App& command) {
+  const bool is_kernel = word.ends_with(".cu") || word.find(".cu:") != std::string::npos;
+  if (is_kernel) return fmt::format("a kernel of your own is named by --kernel {}", word);
   if (word.front() != '@' && is_size(word)) {
     return "sizes have commas between them, e.g. --sizes 64,128";
   }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,31 @@ __global__ void right(float* y, int n) {
 __global__ void wrong(float* y, int n) {
   const int i = blockIdx.x * BLOCK + threadIdx.x;
   if (i < n) y[i] = 2;
+}
+)";
+
+// Only the configuration that is not the default is right.
+constexpr const char* kOneRight = R"(
+#ifndef BLOCK
+#define BLOCK 32
+#endif
+#pragma kernel problem_size(n) block_size(32) buffers(y[n])
+__global__ void ones(float* y, int n) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < n) y[i] = 1;
+}
+#pragma kernel tune(BLOCK = 32, 64) problem_size(n) block_size(BLOCK) buffers(y[n]) reference(ones)
+__global__ void one_right(float* y, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = BLOCK == 64 ? 1 : 2;
+}
+)";
+
+constexpr const char* kBytes = R"(
+#pragma kernel tune(BLOCK = 32, 64) problem_size(n) block_size(BLOCK) buffers(x[n], y[n])
+__global__ void bytes(const unsigned char* x, long long* y, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = x[i];
 }
 )";
 
@@ -316,6 +342,51 @@ TEST_SUITE("own kernels in an application") {
     CHECK(memory.front() == 2);
     CHECK(memory[1] == 4);
     CHECK(memory.back() == 2);
+  }
+
+  TEST_CASE("a launch sees what another Kernel of the same name has tuned") {
+    Fixture fixture;
+    Kernel first = fixture.kernel(kOneRight);
+    Kernel second = fixture.kernel(kOneRight);
+    std::vector<float> y(10);
+    first.launch(nullptr, y.data(), 10);
+    CHECK(y == std::vector<float>(10, 2));
+    second.tune({{{"n", 10}}});
+    first.launch(nullptr, y.data(), 10);
+    CHECK(y == std::vector<float>(10, 1));
+  }
+
+  TEST_CASE("the kernels of a Library share its threads") {
+    Fixture fixture;
+    const auto threads = [] {
+      const std::filesystem::directory_iterator tasks("/proc/self/task");
+      return std::distance(begin(tasks), end(tasks));
+    };
+    std::vector<float> x(10);
+    fixture.saxpy().launch(nullptr, 3.0F, x.data(), x.data(), 10);
+    const auto before = threads();
+    std::vector<Kernel> kernels;
+    for (int i = 0; i < 4; ++i) {
+      kernels.push_back(fixture.saxpy());
+      kernels.back().launch(nullptr, 3.0F, x.data(), x.data(), 10);
+    }
+    CHECK(threads() == before);
+  }
+
+  TEST_CASE("buffers may be of bytes and of integers of 64 bits") {
+    Fixture fixture;
+    Kernel bytes = fixture.kernel(kBytes);
+    CHECK(bytes.arguments({})[0].type == ElementType::u8);
+    const std::vector<unsigned char> x(10, 200);
+    std::vector<std::int64_t> y(10);
+    std::vector<std::uint64_t> same(10);
+    bytes.launch(nullptr, x.data(), y.data(), 10);
+    bytes.launch(nullptr, x.data(), same.data(), 10);
+    CHECK(y == std::vector<std::int64_t>(10, 200));
+    CHECK(refusal([&] {
+            std::vector<int> wrong(10);
+            bytes.launch(nullptr, x.data(), wrong.data(), 10);
+          }) == "bytes: argument y points to i32: the kernel has i64");
   }
 
   TEST_CASE("a changed text makes results stale") {
