@@ -63,9 +63,11 @@ TEST_SUITE("embedding in a process with children") {
   TEST_CASE("where SIGCHLD is ignored a candidate that does not compile is a failed trial") {
     const TemporaryStorage storage;
     const std::string compiler = storage.folder() / "picky";
-    std::ofstream(compiler) << "#!/bin/sh\ncase \"$*\" in *TILE_WIDTH=16*)\n"
-                               "  echo 'kernel.cu:1: error: planted' >&2; exit 1;; esac\n"
-                               "exec c++ \"$@\"\n";
+    std::ofstream(compiler)
+        << "#!/bin/sh\nfor word; do case \"$word\" in *kernel.cu)\n"
+           "  if sed '/^#line/q' \"$word\" | grep -q 'TILE_WIDTH 16'; then\n"
+           "    echo 'kernel.cu:1: error: planted' >&2; exit 1; fi;; esac; done\n"
+           "exec c++ \"$@\"\n";
     std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
     const EnvironmentVariable chosen("CXX", compiler);
     const auto before = std::signal(SIGCHLD, SIG_IGN);
