@@ -6,7 +6,7 @@
 // every start of a measuring process compiles this.
 
 constexpr int kThreads = 256;
-constexpr double kSumUnit = 0x1p-30;
+constexpr float kSumUnit = 0x1p-30f;
 
 using Index = long long;
 
@@ -97,6 +97,8 @@ __device__ __forceinline__ void multiply_tile(View<ELEMENT_A> a, View<ELEMENT_B>
     }
     __syncthreads();
   }
+  const Sum of_result = sum_units == 0 ? 0 : 1;
+  const Sum of_terms = sum_units == 0 ? 1 : static_cast<Sum>(sum_units) * kSumUnit;
 #pragma unroll
   for (int i = 0; i < kResults; ++i) {
 #pragma unroll
@@ -105,11 +107,10 @@ __device__ __forceinline__ void multiply_tile(View<ELEMENT_A> a, View<ELEMENT_B>
       const Index column = first_column + x + j * kSide;
       if (row >= m || column >= n) continue;
       from_double(static_cast<double>(sum[i][j]), sums[row * n + column]);
-      if (!kMagnitudes) continue;
-      const Sum result = sum_units == 0
-                             ? magnitude[i][j]
-                             : fabs(sum[i][j]) + Sum(sum_units) * kSumUnit * magnitude[i][j];
-      magnitudes[row * n + column] = static_cast<float>(result);
+      if (kMagnitudes) {
+        magnitudes[row * n + column] =
+            static_cast<float>(fma(of_terms, magnitude[i][j], of_result * fabs(sum[i][j])));
+      }
     }
   }
 }
