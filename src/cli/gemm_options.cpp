@@ -154,15 +154,15 @@ GemmTypes GemmOptions::types() const {
   const ElementType operands = type.value_or(ElementType::f32);
   const GemmTypes types{.a = operands, .b = operands, .c = out_type.value_or(operands)};
   if (!are_computed(types)) {
+    const std::string right = to_string(operands) + (operands == ElementType::f32 ? "" : " or f32");
     throw UsageError(
-        fmt::format("--out-type: no kernel computes {} of operands of {}: use {}",
-                    to_string(types.c), to_string(operands),
-                    operands == ElementType::f32 ? "--out-type f32" : "the same type or f32"));
+        fmt::format("--out-type: {} must be {}: no kernel computes it of operands of {}",
+                    to_string(types.c), right, to_string(operands)));
   }
   if (types != GemmTypes() && math && *math != Math::strict) {
-    throw UsageError(
-        fmt::format("--math {} is for operands of f32: products of {} have sums of f32",
-                    to_string(*math), to_string(operands)));
+    throw UsageError(fmt::format(
+        "--math {} is for operands of f32: leave it out, products of {} have sums of f32",
+        to_string(*math), to_string(operands)));
   }
   return types;
 }

@@ -8,6 +8,7 @@
 
 #include "core/posix/host_resources.hpp"
 #include "kernel_templates/kernel_set.hpp"
+#include "tests/support/computed_problem.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune::test {
@@ -54,7 +55,9 @@ TEST_SUITE("compile workers of the program") {
       CHECK_MESSAGE(reason.find("out of memory") != std::string::npos, reason.substr(0, 300));
     }
     for (const KernelTemplate& kernel : built_in_kernels().templates()) {
-      const Problem problem = GemmProblem{.m = 4096, .n = 4096, .k = 4096};
+      const GemmProblem large{.m = 4096, .n = 4096, .k = 4096};
+      const Problem problem =
+          autotune::test::computed_by(kernel, {large, {.m = 1, .n = 4096, .k = 4096}});
       const auto options = compile_options(kernel, kernel.default_configuration(problem),
                                            code_traits(kernel, problem), "sm_90");
       CAPTURE(kernel.name);

@@ -25,14 +25,21 @@ bool has_parameters(const KernelTemplate& kernel, const Configuration& configura
                      [&](const auto& entry) { return all.contains(entry.first); });
 }
 
-// The template that is named, else gemm_tiled or the first one that has all given parameters.
-const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
+// The template that is named, else gemm_tiled or the first one that has all given parameters; those
+// that compute the problem go before others.
+const KernelTemplate& chosen_template(const ConfigurationChoice& choice, const Problem* problem) {
   const KernelTemplate& usual = template_or_default(choice.kernel, choice.portfolios.kernels());
   const Configuration& given = choice.configuration;
   if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
   const auto& all = choice.portfolios.kernels().templates();
-  const auto other = std::ranges::find_if(
-      all, [&](const KernelTemplate& kernel) { return has_parameters(kernel, given); });
+  const auto first = [&](bool computing) {
+    return std::ranges::find_if(all, [&](const KernelTemplate& kernel) {
+      return has_parameters(kernel, given) &&
+             (!computing || problem == nullptr || computes(kernel, *problem));
+    });
+  };
+  auto other = first(true);
+  if (other == all.end()) other = first(false);
   return other == all.end() ? usual : *other;
 }
 
@@ -148,7 +155,8 @@ ConfigurationChoice choice_of(const Options& options) {
 std::vector<std::string> adaptations(const ConfigurationChoice& choice,
                                      const std::vector<Problem>& problems,
                                      const std::string& option) {
-  const KernelTemplate& kernel = chosen_template(choice);
+  const KernelTemplate& kernel =
+      chosen_template(choice, problems.empty() ? nullptr : &problems.front());
   if (choice.configuration.empty()) return {};
   std::set<std::string> texts;
   for (const Problem& problem : problems) {
@@ -198,7 +206,7 @@ void check_problem(const KernelTemplate& kernel, const Problem& problem) {
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice, const Problem& problem,
                                          const TuningDatabase* database,
                                          const DeviceQuery& device) {
-  const KernelTemplate& kernel = chosen_template(choice);
+  const KernelTemplate& kernel = chosen_template(choice, &problem);
   if (!choice.configuration.empty()) {
     return {&kernel, completed(kernel, choice.configuration, problem), problem, "given", true};
   }
