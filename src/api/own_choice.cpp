@@ -8,6 +8,8 @@
 
 #include "autotune/error.hpp"
 
+#include "select/predictor.hpp"
+
 namespace autotune {
 
 bool OwnChoice::is_measured() const {
