@@ -1,4 +1,4 @@
-// What a compiler says.
+// This file reads the messages of compilers.
 #pragma once
 
 #include <string>

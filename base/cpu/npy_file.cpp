@@ -58,7 +58,7 @@ std::optional<Header> read_header(std::istream& file) {
   return header;
 }
 
-// Whether elements of a type have an order of bytes.
+// Returns whether elements of a type have an order of bytes.
 bool has_order(ElementType type) {
   return size_bytes(type) > 1 && type != ElementType::bf16;
 }

@@ -166,7 +166,7 @@ void PoisonedTensor::poison(ThreadPool& pool, Poison poison) {
   auto* const words = reinterpret_cast<std::uint16_t*>(memory_.data());
   const std::int64_t bytes = memory_.count() * element_bytes_;
   for_each_element(bytes / kWordBytes, pool, [=, this](std::int64_t i) { words[i] = poison_; });
-  // Of an odd number of bytes the last one is half a word.
+  // The last byte of an odd number is half a word.
   if (bytes % kWordBytes != 0) memory_.data()[bytes - 1] = static_cast<std::byte>(poison_ & 0xff);
 }
 

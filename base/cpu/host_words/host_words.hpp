@@ -1,5 +1,5 @@
-// What a function of the host finds of CUDA C++ when the system's compiler compiles it for a reference
-// (own_kernels/host_code.hpp). Put in front of its text, before cuda_vectors.hpp and kernel_call.hpp
+// These are the words of CUDA C++ for a function of the host that the system's compiler compiles as a
+// reference (own_kernels/host_code.hpp). Put in front of its text, before cuda_vectors.hpp and kernel_call.hpp
 // of the prelude for kernels. Headers come first, so that no macro changes them.
 #include <algorithm>
 #include <cmath>

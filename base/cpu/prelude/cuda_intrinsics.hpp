@@ -2,7 +2,7 @@
 // block_state.hpp, when it is compiled for the CPU device. Anything missing here is a compile
 // error that names it.
 
-// As with NVRTC there are no headers of the C++ library.
+// Kernels find no headers of the C++ library here, as they find none with NVRTC.
 #define __CUDACC_RTC__ 1
 
 // Every thread of the operating system loads a copy of the kernel of its own and runs one block
