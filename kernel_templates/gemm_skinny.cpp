@@ -5,6 +5,7 @@
 #include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/skinny_16bit.hpp"
+#include "kernel_templates/skinny_launch.hpp"
 #include "kernel_templates/template_support.hpp"
 
 namespace autotune {
@@ -26,6 +27,7 @@ struct Values {
   [[nodiscard]] std::int64_t unroll() const { return c.at("UNROLL"); }
   [[nodiscard]] std::int64_t slices() const { return c.at("SLICE_K"); }
   [[nodiscard]] std::int64_t lanes_k() const { return c.at("LANES_K"); }
+  [[nodiscard]] std::int64_t parts() const { return c.at("SPLIT_K"); }
   [[nodiscard]] std::int64_t threads() const { return kWarp * c.at("WARPS") * slices(); }
 
   [[nodiscard]] std::int64_t block_lines() const {
@@ -92,33 +94,13 @@ std::vector<Constraint> constraints() {
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
   const Values v{configuration};
-  const std::int64_t few = v.few_rows() ? problem.m : problem.n;
-  const std::int64_t lines = v.few_rows() ? problem.n : problem.m;
-  const std::int64_t tiles = ceil_div(few, v.few()) * ceil_div(lines, v.block_lines());
-  const std::int64_t batches = ceil_div(problem.k, v.batch());
-  // The counters are few; where tiles are many, splitting them gains nothing.
-  const std::int64_t wanted = std::min(configuration.at("SPLIT_K"), batches);
-  const bool shared = may_share(tiles * wanted, problem.batch, v.tile_bytes());
-  const std::int64_t parts = shared ? wanted : 1;
-  LaunchGeometry result;
-  result.waits_for_launch_before = true;
-  result.spread(tiles * parts, problem.batch);
-  result.block[0] = v.threads();
+  LaunchGeometry result = skinny_launch(v, problem, ceil_div(problem.k, v.batch()));
   result.dynamic_shared_bytes = v.shared_bytes();
-  if (parts > 1) result.workspace_bytes_per_block = v.tile_bytes();
   return result;
 }
 
 TileShape tile_shape(const Configuration& configuration) {
-  const Values v{configuration};
-  const std::int64_t lines = v.block_lines();
-  return {.tile_width = 0,
-          .results_m = v.few_rows() ? v.few() : v.lines(),
-          .results_n = v.few_rows() ? v.lines() : v.few(),
-          .unroll = v.unroll(),
-          .block_m = v.few_rows() ? v.few() : lines,
-          .block_n = v.few_rows() ? lines : v.few(),
-          .block_k = v.slices() * v.batch()};
+  return skinny_tile_shape(Values{configuration});
 }
 
 // Returns whether the large operand is K-major in memory.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel_templates/gemm_template.hpp"
+#include "kernel_templates/skinny_launch.hpp"
 #include "kernel_templates/template_support.hpp"
 
 namespace autotune {
@@ -128,36 +129,18 @@ struct Sides {
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
   const Values v{configuration};
-  const std::int64_t few = v.few_rows() ? problem.m : problem.n;
-  const std::int64_t lines = v.few_rows() ? problem.n : problem.m;
-  const std::int64_t tiles = ceil_div(few, v.few()) * ceil_div(lines, v.block_lines());
-  // The counters are few; where tiles are many, splitting them gains nothing.
-  const std::int64_t wanted = std::min(v.parts(), ceil_div(problem.k, v.batch()));
-  const std::int64_t parts = may_share(tiles * wanted, problem.batch, v.tile_bytes()) ? wanted : 1;
   const bool is_few_along_k =
       v.few_rows() ? problem.op_a == Transpose::none : problem.op_b == Transpose::transposed;
-  LaunchGeometry result;
-  result.waits_for_launch_before = true;
-  result.spread(tiles * parts, problem.batch);
-  result.block[0] = v.threads();
+  LaunchGeometry result = skinny_launch(v, problem, ceil_div(problem.k, v.batch()));
   // Few lines that are K-major do not pass through shared memory.
   result.dynamic_shared_bytes =
       std::max({is_few_along_k ? 0 : v.chunk_bytes(), v.slices() * v.tile_bytes(),
-                parts > 1 ? v.groups() * v.tile_bytes() : 0});
-  if (parts > 1) result.workspace_bytes_per_block = v.tile_bytes();
+                result.workspace_bytes_per_block > 0 ? v.groups() * v.tile_bytes() : 0});
   return result;
 }
 
 TileShape tile_shape(const Configuration& configuration) {
-  const Values v{configuration};
-  const std::int64_t lines = v.block_lines();
-  return {.tile_width = 0,
-          .results_m = v.few_rows() ? v.few() : v.lines(),
-          .results_n = v.few_rows() ? v.lines() : v.few(),
-          .unroll = v.unroll(),
-          .block_m = v.few_rows() ? v.few() : lines,
-          .block_n = v.few_rows() ? lines : v.few(),
-          .block_k = v.slices() * v.batch()};
+  return skinny_tile_shape(Values{configuration});
 }
 
 // Warps that read long parts of two lines, four of them side by side along K, had the most of an
